@@ -1,7 +1,6 @@
 import Synchronization
 
-/// How many connections of a server are open, or have left unfinished work behind. Cheap enough to read at each
-/// request, from any thread.
+/// How many connections of a server are open, or have left unfinished work behind. From any thread.
 public final class ConnectionCount: Sendable {
     private let open = Atomic<Int>(0)
     private let latest = Atomic<Int>(0)
@@ -12,11 +11,10 @@ public final class ConnectionCount: Sendable {
     /// Connections now.
     public var value: Int { open.load(ordering: .relaxed) }
 
-    /// The recent peak as sampled by `age`: the allocator may still have that many connections' memory. Each call of
-    /// `age` forgets an eighth.
+    /// The recent peak as sampled by `age`: the allocator may still have that many connections' memory.
     public var recent: Int { max(value, latest.load(ordering: .relaxed)) }
 
-    /// Ages `recent`. Only one thread may call.
+    /// Lets `recent` forget an eighth. Only one thread may call.
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
     /// Counts one more.

@@ -1,5 +1,4 @@
-/// How many durations were at most as long as each bound. Bounds double, so a quantile is known to a factor of two at
-/// any scale. O(1) per entry.
+/// How many durations were at most as long as each bound. Bounds double, so a quantile is known to a factor of two.
 public struct Histogram: Sendable {
     /// The shortest possible bound, in nanoseconds: 0.25 ms.
     private static let unit: Int64 = 250_000
@@ -8,8 +7,7 @@ public struct Histogram: Sendable {
     private let powers: ClosedRange<Int>
     /// Durations above the previous bound and not above this one, for each bound; then those above all.
     public private(set) var counts: [Int]
-    /// The sum of all durations, in seconds. In nanoseconds, those of a hundred thousand streams would fill 64 bits in
-    /// a day.
+    /// The sum, in seconds: in nanoseconds, a hundred thousand streams would fill 64 bits in a day.
     public private(set) var sum = 0.0
 
     /// - Parameter powers: of two; 0 means 0.25 ms. Default: from there to 33 s.

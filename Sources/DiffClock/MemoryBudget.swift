@@ -9,8 +9,7 @@ public final class MemoryBudget: Sendable {
     public static let sparedPart = 16
     private let used = Atomic<Int>(0)
     private let whole: MemoryBudget?
-    /// An array, not a function: the lock would store the thunk that reading a function as a generic value makes, and
-    /// each read would add another.
+    /// An array: a bare function would be stored behind one more thunk by each read, since the lock is generic.
     private let listeners = Locked<[@Sendable () -> Void]>([])
     private let waiting = Locked(Waiting())
     private let isAwaited = Atomic<Bool>(false)
@@ -91,8 +90,7 @@ public final class MemoryBudget: Sendable {
         admit()
     }
 
-    /// Admits waiters while there is room. A waiter may give its share back at once, so one loop calls them all:
-    /// thousands of nested calls would recurse too deeply.
+    /// Admits waiters while there is room, in one loop: a waiter that gives its share back at once must not recurse.
     private func admit() {
         guard waiting.withLock({ !exchange(&$0.isOpening, with: true) }) else { return }
         while let (bytes, goOn) = nextWaiter() { goOn(MemoryShare(holding: bytes, of: self)) }

@@ -1,5 +1,4 @@
-/// First in, first out, in one array. An element is released as soon as it is taken out; its slot is reclaimed when
-/// half of the array is free. Amortised O(1).
+/// First in, first out, in one array, amortised O(1). An element is released as soon as it is taken out.
 public struct Queue<Element> {
     @usableFromInline var storage: [Element?] = []
     @usableFromInline var start = 0

@@ -116,10 +116,8 @@ public final class Server: Sendable {
     /// their answers, and after `limit` closes what is still open. Ending streams is up to the service.
     ///
     /// - Parameters:
-    ///   - settling: how long the kernel may take to complete connections that it has begun. On Linux it begins none
-    ///     meanwhile.
-    ///   - quiet: idle connections close once none has been used for this long, since a proxy may just be sending a
-    ///     request on one.
+    ///   - settling: how long the kernel may take to complete connections that it has begun.
+    ///   - quiet: idle connections close once none has been used for this long: a proxy may be sending a request.
     ///   - whenQuiet: called once, on some thread, when the server no longer listens and idle connections close.
     ///   - completion: called once, on some thread, when the last connection has closed and the loops have ended.
     public func drain(
@@ -193,8 +191,6 @@ public final class Server: Sendable {
         public var relievedConnections = 0
     }
 }
-
-// MARK: - Shards
 
 /// One loop's share of a server: its listeners and its connections. Confined to the loop once the server runs.
 ///

@@ -70,8 +70,7 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var lingerTimeout = Duration.seconds(2)
     /// How much input is discarded after the last answer. Default 1 MiB.
     public var maxLingerBytes = 1024 * 1024
-    /// The longest request body of known length that is discarded if the service answered without it; a longer one ends
-    /// the connection. Default 64 KiB.
+    /// The longest body that is discarded if the service answered without it, to keep the connection. Default 64 KiB.
     public var maxDiscardBytes = 64 * 1024
     /// While this many octets wait for the peer, no further request of the connection is read. Default 256 KiB.
     public var maxBacklogBytes = 256 * 1024
@@ -82,8 +81,7 @@ public struct ConnectionLimits: Sendable, Hashable {
 
 /// How large the parts of a message may be, in octets.
 public struct MessageLimits: Sendable, Hashable {
-    /// The request line without its CR LF; a longer one is 414. At most `largest`, default 16 KiB (RFC 9112 §3 asks for
-    /// at least 8,000).
+    /// The request line without its CR LF; a longer one is 414. At most `largest`, default 16 KiB.
     public var maxRequestLineBytes = 16 * 1024
     /// A header or trailer section with its line ends; a longer one is 431. At most `largest`, default 32 KiB.
     public var maxHeaderBytes = 32 * 1024

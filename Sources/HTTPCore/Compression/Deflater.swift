@@ -75,9 +75,8 @@ final class Deflater {
 // MARK: - Positions in a stream
 //
 // A stream of events is one gzip member (RFC 1952), flushed after each event. A compressor per stream would cost 16 KiB
-// to 256 KiB each, and repeat the same work for each of a thousand readers of a list. But after a flush, a piece starts
-// on an octet boundary and depends only on the octets just before it. So the piece from one position to the next is
-// compressed once, for every stream there; a reader that has fallen behind continues from its own position.
+// to 256 KiB each, and repeat the same work for a thousand readers of a list. After a flush, a piece depends only on the
+// octets just before it. So the piece from one position to the next is compressed once, for every stream there.
 
 /// The position in a compressed stream, shared by all that have sent the same octets: what later output depends on.
 final class GzipPosition: Sendable {
@@ -164,8 +163,6 @@ final class GzipPosition: Sendable {
             + [sum, count].flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
     }
 }
-
-// MARK: - Compressing a response
 
 /// A compressible answer once its coding is chosen (RFC 9110 §8.4, §8.8.3.3, §12.5.3, §12.5.5).
 extension Response {

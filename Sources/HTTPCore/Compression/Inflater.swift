@@ -1,10 +1,8 @@
 import CDiffZlib
 
-/// Inflates a gzip body (RFC 1952) while it arrives.
+/// Inflates a gzip body (RFC 1952) while it arrives: several members in a row, and nothing else after a member.
 ///
-/// Nothing is inflated beyond the limit: zlib gets room for one piece at a time, and a bomb is detected by its ratio,
-/// or else at the limit. Several members in a row are one body, as the RFC says; anything else after a member is
-/// malformed.
+/// Zlib gets room for one piece at a time, and a bomb is detected by its ratio, or else at the limit.
 public final class Inflater {
     /// The result of a piece of input.
     public enum Outcome: Equatable {

@@ -224,8 +224,7 @@ final class Connection: EventReceiver, IterationEndReceiver {
         }
     }
 
-    /// A client that has only shut down its side ignores an unexpected interim response (RFC 9110 §15.2). For one that
-    /// is gone, its machine answers with a reset.
+    /// A client that still waits ignores the interim response (RFC 9110 §15.2); if it is gone, a reset comes back.
     private func sendProbe() {
         probeDue = .never
         output.end().append(ResponseEncoder.continueLine)
@@ -320,8 +319,7 @@ extension Connection {
 /// Output that the kernel has not taken: it waits for the next iteration, or if it is blocked, for the peer.
 enum Backlog { case none, unsent, blocked }
 
-/// The times of `ConnectionLimits` in nanoseconds: each request adds several, and converting a `Duration` is a 128-bit
-/// division.
+/// `ConnectionLimits` in nanoseconds: each request adds several, and converting a `Duration` is a 128-bit division.
 struct Timeouts {
     let head: Int64
     let bodyWindow: Int64

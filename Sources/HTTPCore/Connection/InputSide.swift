@@ -1,5 +1,4 @@
-/// What is known of a socket's input. Sockets are watched edge-triggered, so an edge is remembered until a read finds
-/// nothing left. A pure value.
+/// What is known of a socket's input: an edge is remembered until a read finds nothing left. A pure value.
 enum InputSide: Equatable, Sendable {
     /// Nothing to read until the next edge.
     case drained
@@ -20,8 +19,6 @@ enum InputSide: Equatable, Sendable {
         self = hangsUp ? .hungUp(isReadable: true) : .readable
     }
 
-    /// The result of a read.
-    ///
     /// - Parameter isLast: whether the read shows by its length that nothing is left. After a hang-up it does not: one
     ///   more read finds the end.
     mutating func took(_ result: Transfer, isLast: Bool) {

@@ -1,8 +1,8 @@
 /// The state machine of a connection. A pure value that reads no socket and no clock.
 ///
 /// Events from outside (the peer, the clock, the server) may come in any phase: there is no `default`, so a new phase
-/// compiles only once that is decided. Events that the connection itself causes, such as an answer, belong to one or two
-/// phases, as a precondition.
+/// compiles only once that is decided. Events that the connection itself causes belong to one or two phases, as a
+/// precondition.
 ///
 ///     handshake → head → deciding ─┬→ body → deciding        (the service decides again, with the body)
 ///                  ↑               ├→ waiting                (it owes the answer)

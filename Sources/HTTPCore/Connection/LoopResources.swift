@@ -35,8 +35,6 @@ final class LoopResources {
     }
 }
 
-// MARK: - The date
-
 /// The Date field line in the only form that a server may write (RFC 9110 §5.6.7), formatted once a second.
 struct DateField: Sendable {
     private var formatted: [UInt8] = []

@@ -93,7 +93,7 @@ final class OutputQueue {
 
     /// Sends until the queue is empty, the transport is blocked, or `limit` octets are sent.
     ///
-    /// - Parameter isLast: whether the caller then shuts down its side, which leaves in one packet with the last octets.
+    /// - Parameter isLast: whether the caller then shuts down its side, in one packet with the last octets.
     /// - Returns: nil if the queue is empty, else why it is not; `moved` after `limit` octets.
     func flush(_ transport: any Transport, limit: Int = .max, isLast: Bool = false) -> Transfer? {
         var left = limit

@@ -1,9 +1,7 @@
 import Synchronization
 
 /// An exchange that is answered later: exactly once, from any thread. If it is released unanswered, it answers 500.
-///
-/// Its connection reads no further request until then, so pipelined answers stay in order. A peer that has only shut
-/// down its own side is still answered.
+/// Its connection reads no further request until then. A peer that has only shut down its own side is still answered.
 public final class Pending: Sendable {
     /// The loop of the connection.
     public let loop: EventLoop
@@ -31,8 +29,7 @@ public final class Pending: Sendable {
     public func onGone(_ action: @escaping @Sendable () -> Void) { loop.perform { [link] in link.register(action) } }
 }
 
-/// The loop's side of a pending exchange. The connection holds this instead of the `Pending`, so a service that drops
-/// its `Pending` without an answer is noticed.
+/// The loop's side of a pending exchange. The connection does not hold the `Pending`, so it is noticed if that goes.
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?

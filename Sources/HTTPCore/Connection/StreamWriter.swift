@@ -1,5 +1,5 @@
-/// Writes the body of a streamed answer. Confined to its loop, which each method checks; Sendable only so that it can be
-/// carried back there. Connection and writer hold each other until one of them ends.
+/// Writes the body of a streamed answer. Confined to its loop, which each method checks; Sendable only to be carried
+/// back there. Connection and writer hold each other until one of them ends.
 ///
 /// Back-pressure is up to the caller: everything written is queued, so writing while `isWritable` is false makes the
 /// queue grow. Instead, remember that there is news, and write it from `onWritable`: a slow peer then gets one fresh

@@ -14,8 +14,8 @@ enum KernelThread {
     }
 }
 
-/// How the kernel shares the cores between this process's threads. Settings of the whole process are respected: nice
-/// values are added to its own, and any policy other than the default is left alone.
+/// How the kernel shares the cores between this process's threads. Nice values are added to the process's own, and any
+/// policy other than the default is left alone.
 enum ThreadPriority {
     /// Lets the calling thread run as soon as it is ready: since Linux 6.12, by a short slice. The shortest is 0.1 ms.
     static func preferLatency() { set(niceness: 0, slice: 100_000) }

@@ -2,10 +2,8 @@ import CDiffSystem
 import DiffClock
 import Dispatch
 
-/// Waits for a descriptor through Dispatch (`--event-loop dispatch`). Confined to its loop.
-///
-/// The source's handler suspends it and wakes the loop, which resumes it before it waits again. So a descriptor that
-/// stays readable costs nothing until the loop asks.
+/// Waits for a descriptor through Dispatch (`--event-loop dispatch`). Confined to its loop. The source's handler
+/// suspends it until the loop waits again, so a descriptor that stays readable costs nothing meanwhile.
 final class DispatchWait {
     private let queue = DispatchQueue(label: "poller")
     private let source: any DispatchSourceRead
@@ -25,8 +23,7 @@ final class DispatchWait {
     }
 
     deinit {
-        // On the queue, so that no handler is running. A suspended source runs no cancel handler, and must not be
-        // released.
+        // On the queue, so that no handler is running. A suspended source must not be released.
         queue.sync { source.cancel() }
         if isSuspended || arrivals.wait(timeout: .now()) == .success { source.resume() }
     }

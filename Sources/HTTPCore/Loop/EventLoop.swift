@@ -151,8 +151,7 @@ extension EventLoop {
         currentRequest.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
-    /// Runs `receiver` once at the end of this iteration, however often it is marked; `isLast` puts it behind all
-    /// others.
+    /// Runs `receiver` once at the end of this iteration, however often it is marked; `isLast` puts it behind others.
     func mark(_ receiver: any IterationEndReceiver, asLast isLast: Bool = false) {
         guard !receiver.isMarked else { return }
         receiver.isMarked = true
@@ -214,8 +213,7 @@ extension EventLoop {
     }
 
     private func endIteration(_ clock: () -> Instant) {
-        // Receivers that mark themselves again wait for the next iteration: a writer that is always ready must not
-        // starve the others.
+        // Receivers that mark themselves again wait for the next iteration, or they would starve the others.
         swap(&confined.marked, &confined.fresh)
         confined.fresh.work(clock, Self.resume)
         confined.left.work(clock, Self.resume)
@@ -266,8 +264,7 @@ extension EventLoop {
 /// Watches a descriptor for a library that does its own reading and writing: it is called again for as long as the
 /// descriptor is ready. Confined to the loop.
 ///
-/// The kernel reports the descriptor once, and again only after that has been handled. Otherwise a busy loop would queue
-/// one that is always ready again in every iteration, ahead of those that become ready later.
+/// The kernel reports it again only after that has been handled, or a busy loop would queue it in every iteration.
 public final class DescriptorWatch: EventReceiver {
     private let descriptor: Int32
     private let loop: EventLoop
@@ -310,8 +307,7 @@ extension Queue {
     /// How many elements are handled between readings of the clock, which cost as much as the cheapest element.
     private static var stride: Int { 16 }
 
-    /// Removes elements and handles them until the slice is over, at least `stride` of them. `action` must not touch
-    /// this queue.
+    /// Removes elements and handles them until the slice is over. `action` must not touch this queue.
     mutating func work(_ clock: () -> Instant, _ action: (Element) -> Void) {
         guard !isEmpty else { return }
         let end = count > Self.stride ? clock() + Self.slice : nil

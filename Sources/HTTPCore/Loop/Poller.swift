@@ -26,11 +26,9 @@ public struct Readiness: OptionSet, Sendable, Hashable {
 
 /// What a descriptor is watched for, and how often it is reported: the kinds in use, not flags to combine.
 enum Interest {
-    /// A listening socket: reported in each wait in which there is a connection to accept. With `isShared`, several
-    /// loops watch it, and few of them need to be told.
+    /// A listening socket: reported while there is a connection to accept. `isShared`: few of its loops need be told.
     case connections(isShared: Bool)
-    /// Input, and optionally room to write: reported once when it comes, and again when more comes. What is there when
-    /// the interest is set or changed is reported, too.
+    /// Input, and optionally room to write: reported when it comes, or is there when the interest is set or changed.
     case edges(forOutput: Bool)
     /// Reported once, then not again until the interest is set anew.
     case once(Readiness)
@@ -93,11 +91,10 @@ final class Poller: @unchecked Sendable {
 
     func remove(_ descriptor: Int32) { _ = control(EPOLL_CTL_DEL, descriptor, 0) }
 
-    /// The result of a wait: events, valid until the next one, and whether `wake` was called, which is an event of a
-    /// descriptor that nobody watches.
+    /// Events, valid until the next wait. `wake` is one, too, of a descriptor that nobody watches.
     typealias Polled = (events: UnsafeBufferPointer<epoll_event>, isWoken: Bool)
 
-    /// Waits for an event, `wake` or the deadline, if that is not past. A signal may end the wait early, without events.
+    /// Waits for an event, `wake` or the deadline. A signal may end the wait early, without events.
     func wait(until deadline: Instant) -> Polled {
         guard let dispatch else { return take(until: deadline) }
         while true {

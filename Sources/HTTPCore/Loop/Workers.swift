@@ -37,12 +37,9 @@ public final class Workers: Sendable {
         if cost.isLong { run(job) } else { job() }
     }
 
-    /// Runs `job` on a thread, after the client's earlier ones. Clients take turns, so a client with many jobs delays
-    /// each job of another by one.
+    /// Runs `job` on a thread, after the client's earlier ones; `client` is empty for work of none. Clients take turns.
     ///
-    /// - Parameters:
-    ///   - client: empty for work of no client.
-    ///   - isCounted: false if something else limits how many of these wait.
+    /// - Parameter isCounted: false if something else limits how many of these wait.
     public func run(for client: String = "", isCounted: Bool = true, _ job: @escaping @Sendable () -> Void) {
         jobs.withLock { $0.append((job, isCounted), of: client) }
         arrivals.signal()
@@ -76,10 +73,8 @@ public final class Workers: Sendable {
 /// Not a thread of Dispatch: its pool for serial queues has at most 255, so the 256th loop would never turn; its pools
 /// for global and concurrent queues are monitored through `/proc`, and trap when no descriptor is left for that.
 public enum SystemThread {
-    /// Starts a thread that ends with `body`. No signal that ends a process is delivered to it: they are for the thread
-    /// that waits for them, even if that blocks them later.
-    ///
-    /// - Parameter name: shown by debuggers and `top -H`, up to 15 octets.
+    /// Starts a thread that ends with `body`. Signals that end the process are not for it, but for the thread that
+    /// waits for them. Debuggers and `top -H` show 15 octets of the name.
     public static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
         let context = Unmanaged.passRetained(Body(body)).toOpaque()
         var thread = pthread_t()

@@ -2,12 +2,11 @@ import DiffClock
 import Synchronization
 
 /// Closes the connections with the most waiting output, on whichever loop, until all of it fits the budget: a reader of
-/// small answers never pays for one that asked for many large ones and reads none. Redis closes clients at an output
-/// buffer limit, too; here it is shared, since many connections with little each are as bad as one with much.
+/// small answers never pays for one that asked for many large ones and reads none. Unlike Redis's output buffer limit,
+/// it is shared, since many connections with little each are as bad as one with much.
 ///
 /// A pass asks each loop for its blocked connections, picks the largest, and has their loops close them. A shared body
-/// is freed only once all of its connections are closed, so a pass counts how many are left for each. O(n log n) for n
-/// blocked connections.
+/// is freed only once all of its connections are closed. O(n log n) for n blocked connections.
 final class OutputBufferLimit: Sendable {
     private let budget: MemoryBudget
     private let shards = Locked<[Shard]>([])
@@ -96,8 +95,7 @@ final class OutputBufferLimit: Sendable {
         }
     }
 
-    /// Continues when the jobs of several loops are done. The last release triggers it: a loop that has ended releases
-    /// its jobs without running them.
+    /// Continues at its last release, when the jobs of several loops are done, or released by a loop that has ended.
     private final class Rendezvous: Sendable {
         private let next: @Sendable () -> Void
 

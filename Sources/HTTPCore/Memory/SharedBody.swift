@@ -1,8 +1,7 @@
 import DiffClock
 
-/// A body, or a part of a stream, that several connections send: immutable bytes that are counted once.
-///
-/// A part of a stream is stored with the framing of its chunk (RFC 9112 §7.1), so that connections send it as it is.
+/// A body, or a part of a stream with the framing of its chunk (RFC 9112 §7.1), that several connections send:
+/// immutable bytes that are counted once.
 public final class SharedBody: Sendable {
     /// The octets, framed if they are part of a stream.
     private let framed: [UInt8]
@@ -63,8 +62,7 @@ public final class SharedBody: Sendable {
         return body
     }
 
-    /// Passes on the body as gzip, compressed by a worker and only once; nil if that is not smaller. `then` may be
-    /// called at once, and on any thread.
+    /// Passes on the body as gzip, at once or on any thread: compressed by a worker and only once; nil if not smaller.
     func compressed(by workers: Workers, _ then: @escaping @Sendable (SharedBody?) -> Void) {
         let before = gzip.withLock { gzip in
             let before = gzip

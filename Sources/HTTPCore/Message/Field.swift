@@ -1,7 +1,5 @@
-/// A field line of an answer.
-///
-/// Control characters such as CR, LF and NUL are written as spaces, so that a value that came from a client cannot add
-/// a field or an answer.
+/// A field line of an answer. Control characters such as CR, LF and NUL are written as spaces, so that a value from a
+/// client cannot add a field or an answer.
 public struct Field: Sendable, Hashable {
     /// The name as it is written.
     public var name: String
@@ -118,8 +116,6 @@ extension RequestHead {
     /// A bit for the length of each of these names.
     private static let listNameLengths = listNames.reduce(UInt64(0)) { $0 | 1 << UInt64($1.utf8.count) }
 }
-
-// MARK: - Preferences
 
 /// An element of a field like Accept: a value and its weight (RFC 9110 §12.4.2).
 public struct Preference: Sendable, Hashable {

@@ -3,8 +3,7 @@
 /// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and not a
 /// separator. Nothing is decoded twice, so `%2525` is `%25`.
 package enum Percent {
-    /// The decoded text, or nil if an escape is not `%` and two hexadecimal digits, or the result is not UTF-8 or
-    /// contains NUL.
+    /// The decoded text; nil if an escape is malformed, or the result is not UTF-8 or contains NUL.
     static func decoded(_ encoded: UnsafeRawBufferPointer) -> String? {
         guard encoded.position(of: UInt8(ascii: "%"), from: 0) != nil else {
             return String(decoding: encoded, as: UTF8.self)  // the parser has checked that it is ASCII
@@ -80,9 +79,7 @@ public struct QueryItem: Sendable, Hashable {
     /// A decoded pair.
     public init(name: String, value: String) { (self.name, self.value) = (name, value) }
 
-    /// The items of a query that the parser has checked.
-    ///
-    /// - Parameter isForm: whether `+` is a space.
+    /// The items of a query that the parser has checked. `isForm`: whether `+` is a space.
     static func items(_ query: UnsafeRawBufferPointer, isForm: Bool = false) -> [QueryItem] {
         if isForm {
             let spaced = query.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }

@@ -1,7 +1,5 @@
-/// Why the server itself refuses a message.
-///
-/// Each case has one status; the service writes the body of the answer, which carries `Connection: close`. Nothing
-/// after the message is ever read as a request.
+/// Why the server itself refuses a message. The service writes the body of the answer, which carries
+/// `Connection: close`. Nothing after the message is ever read as a request.
 public enum Refusal: Error, Hashable {
     /// 400: the bytes are not a message of RFC 9112, or look like an attack.
     case malformed(Malformation)

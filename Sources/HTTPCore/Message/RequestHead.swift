@@ -82,9 +82,7 @@ public struct RequestHead: @unchecked Sendable {
         return values
     }
 
-    /// Whether any field's name is one of `names` or starts with `prefix`, case-insensitively, in one pass.
-    ///
-    /// - Parameters: lower case.
+    /// Whether any field's name is one of `names` or starts with `prefix`, which are in lower case, in one pass.
     public func hasField(named names: [StaticString], orStartingWith prefix: StaticString) -> Bool {
         let count = prefix.utf8CodeUnitCount
         return parts.withBytes { bytes, fields in
@@ -107,8 +105,7 @@ public struct RequestHead: @unchecked Sendable {
         }
     }
 
-    /// A shorter head, to be kept for long: only the path, these fields, and what the answer depends on. A whole head
-    /// may take 48 KB.
+    /// A shorter head, to be kept for long: only the path, these fields, and what the answer depends on.
     public func shortened(to fields: [Field]) -> RequestHead {
         var fields = fields
         if acceptsGzip { fields.append(Field("accept-encoding", "gzip")) }
@@ -132,8 +129,7 @@ public struct RequestHead: @unchecked Sendable {
         return octets.withUnsafeBytes { RequestHead(parts: Parts.make(metadata, spans[...], $0)) }
     }
 
-    /// Calls `body` with the value of each field of a name, until it returns false. Most heads lack the name, which the
-    /// lengths of their names tell without a search.
+    /// Calls `body` with the value of each field of a name, until it returns false.
     @inline(__always)
     func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
         guard parts.header.nameLengths & Parts.bit(ofLength: name.utf8.count) != 0 else { return }

@@ -1,5 +1,4 @@
-/// The id of an exchange, sent as `X-Request-Id` so that a client can quote what a log says: the request's own id, or a
-/// generated one. Nothing is copied before it is written.
+/// The id of an exchange, sent as `X-Request-Id` so that a client can quote what a log says.
 struct RequestID {
     /// The request, whose own id takes precedence; nil if its head was never complete.
     let head: RequestHead?

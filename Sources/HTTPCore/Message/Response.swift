@@ -11,8 +11,7 @@ public struct Response: Sendable {
     public var body: Body
     /// A code of the service's own, for its logs and metrics; returned in the exchange's summary.
     public var label: UInt32
-    /// Whether the body may be sent as gzip: it must not have a third party's secrets next to this client's input
-    /// (BREACH).
+    /// Whether gzip is allowed: the body must not have a third party's secrets next to this client's input (BREACH).
     public var isCompressible: Bool
 
     /// An answer.
@@ -39,17 +38,14 @@ public struct Response: Sendable {
 public enum Body: Sendable {
     /// No octets; `Content-Length: 0` if the status allows it.
     case empty
-    /// No octets, in place of a body of this size that the client already has. This 304 has the `ETag` and `Vary` of
-    /// that answer, compressed or not (RFC 9110 §15.4.5).
+    /// No octets, in place of a body of this size that the client has: 304 with its `ETag` and `Vary`.
     case unsent(Int)
     /// The whole body.
     case bytes([UInt8])
     /// The whole body, shared with other answers except for its beginning.
     case shared(prefix: [UInt8] = [], SharedBody)
-    /// A stream: chunked for HTTP/1.1, until the connection closes for HTTP/1.0.
-    ///
-    /// The closure is called on the connection's loop once the head is written, and keeps the writer. It is not called
-    /// for HEAD.
+    /// A stream: chunked for HTTP/1.1, until the connection closes for HTTP/1.0. The closure is called on the
+    /// connection's loop once the head is written, but not for HEAD, and keeps the writer.
     case stream(@Sendable (StreamWriter) -> Void)
 
     /// Octets; a stream counts as empty.

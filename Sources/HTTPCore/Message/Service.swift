@@ -1,11 +1,8 @@
 import DiffClock
 
-/// Decides how a server answers. All calls are made on the connection's loop and must return soon: work of more than a
-/// few microseconds belongs in `Reply.later`.
+/// Decides how a server answers. All calls are made on the connection's loop, and longer work belongs in `Reply.later`.
 public protocol Service: AnyObject, Sendable {
     /// Decides what to do with a message once its head is complete, before its body is read and before `100 Continue`.
-    ///
-    /// - Parameter note: what `finished` gets to know.
     func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote) -> Admission
 
     /// The answer to a message that the server refuses, with the refusal's status.

@@ -1,11 +1,10 @@
 import CDiffSystem
 
-/// A connection to another server, plain or TLS.
+/// A connection to another server, plain or TLS. Stays open until one side closes it, whether or not anybody holds it.
 ///
 /// Confined to its loop: every call is made there, and so is every call of a handler, never from within a call of the
-/// owner. Everything sent in one iteration of the loop leaves at its end. The resolver blocks, so it has its own
-/// thread; a name's addresses are tried one after the other. The connection stays open until one side closes it,
-/// whether or not anybody holds it.
+/// owner. Everything sent in one iteration of the loop leaves at its end. A name's addresses are tried one after the
+/// other.
 public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unchecked Sendable {
     /// The owner's callbacks.
     public struct Handlers {
@@ -72,11 +71,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
 
     private static let readsInIteration = 16
 
-    /// Begins to connect.
-    ///
-    /// - Parameters:
-    ///   - tls: encrypts the connection; nil for plain text.
-    ///   - limit: how long it may take to open.
+    /// Begins to connect, plainly without `tls`. `limit`: how long it may take to open.
     public init(
         to destination: ConnectAddress, tls: OutgoingTLS? = nil, on loop: EventLoop, within limit: Duration,
         _ handlers: Handlers
@@ -242,8 +237,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         }
     }
 
-    /// A Unix socket raises an edge of room for everything that the peer reads, so it is watched for that only while
-    /// something waits to be sent.
+    /// Not watched for room always: a Unix socket raises an edge for everything that the peer reads.
     private func watch(forOutput wanted: Bool) {
         guard wanted != watchesOutput else { return }
         watchesOutput = wanted
@@ -268,8 +262,6 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         return handlers.take()
     }
 }
-
-// MARK: - Addresses
 
 /// The destination of an outgoing connection.
 public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {

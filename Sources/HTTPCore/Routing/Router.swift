@@ -58,13 +58,11 @@ public struct Router<Payload: Sendable>: Sendable {
 /// The patterns of a router, with the indices of its routes.
 @usableFromInline
 struct RouteTable: Sendable {
-    /// All patterns in order, one after the other, without leading slashes. An octet that no path has, and that sorts
-    /// last, stands for each parameter.
+    /// All patterns in order, without leading slashes. An octet that no path has, and that sorts last, is a parameter.
     private var patterns: [UInt8] = []
     private var bounds: [(end: Int, sharedWithPrevious: Int)] = []
     private var resources: [Resource] = []
-    /// For each octet that a path may begin with, the first pattern that can match, and its start in `patterns`. An
-    /// escape may stand for any octet.
+    /// The first pattern, and its start, that can match a path with this first octet; an escape may stand for any.
     private var starts: [(index: Int, place: Int)] = []
 
     private static let parameter: UInt8 = 0xFF

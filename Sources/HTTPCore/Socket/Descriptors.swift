@@ -29,16 +29,13 @@ public enum Descriptors {
 /// How many connections there are descriptors for.
 struct ConnectionCapacity: Equatable, Sendable {
     let connections: Int
-    /// How many more may be open to be answered 503; beyond that, connections are closed silently.
+    /// How many more are answered 503; beyond that, connections are closed silently.
     let overflow: Int
 
     /// The most connections answered 503 at once.
     static let maxOverflow = 256
 
-    /// - Parameters:
-    ///   - wanted: the configured limit.
-    ///   - free: descriptors that are neither taken nor reserved.
-    /// - Returns: nil without room for at least one connection and one refusal.
+    /// Nil if `free` descriptors have no room for at least one connection and one refusal.
     init?(for wanted: Int, free: Int) {
         guard free >= 2, wanted >= 1 else { return nil }
         overflow = min(Self.maxOverflow, max(1, free / 8))

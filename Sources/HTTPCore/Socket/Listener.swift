@@ -12,8 +12,7 @@ final class Listener: EventReceiver {
     private lazy var alarm = Alarm { [unowned self] in resume() }
 
     /// How many connections the next event accepts. If the backlog holds more, another event follows at once; asking an
-    /// empty backlog costs a system call for each connection that comes alone. So this grows only while events keep
-    /// using all of it.
+    /// empty one costs a system call. So this grows only while events keep using all of it.
     private var allowance = 1
     private var fullIterations = 0
 

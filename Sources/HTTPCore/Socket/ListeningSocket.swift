@@ -59,8 +59,7 @@ struct ListeningSocket {
     func close() { descriptors.forEach { _ = CDiffSystem.close($0) } }
 
     /// Stops the kernel from completing further connections; those that it has begun can still be accepted. A client
-    /// that connects now retries, and is refused once the socket is closed. On systems other than Linux, some of the
-    /// last are reset.
+    /// that connects now retries, and is refused once the socket is closed.
     func refuseNew() {
         if isInherited { return }
         if case .unix(let path) = address { unlink(path) } else { descriptors.forEach(SystemSocket.ignoreNew) }
@@ -100,8 +99,7 @@ struct ListeningSocket {
         }
         // Accepted sockets inherit the following.
         setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // Output that the kernel queues for slow readers is memory too. This does not limit the octets in flight, and
-        // so not the throughput.
+        // Output that the kernel queues for slow readers is memory too. This does not limit the throughput.
         setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         // How long a peer may leave octets unacknowledged before the connection is lost, in milliseconds.
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
@@ -187,8 +185,6 @@ extension ListenError {
             isFamilyMissing: code == EAFNOSUPPORT || code == EADDRNOTAVAIL)
     }
 }
-
-// MARK: - Addresses
 
 /// Where a server listens.
 public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {

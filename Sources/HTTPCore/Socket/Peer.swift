@@ -20,13 +20,10 @@ public struct Peer: Sendable, Hashable {
     public var isUnix: Bool { remote.isUnix }
 }
 
-// MARK: - Networks
-
 /// The unit of limits per peer: an IPv4 address, or the /64 of an IPv6 address.
 ///
-/// A site gets at least a /64 (RFC 6177 §2), and its machines change addresses within it at will (RFC 8981), so a
-/// limit per IPv6 address would limit nobody. An IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2) counts as IPv4: a
-/// client is one peer, whichever listener it uses.
+/// A site gets at least a /64 (RFC 6177 §2), and its machines change addresses within it at will (RFC 8981). An IPv4
+/// address mapped into IPv6 (RFC 4291 §2.5.5.2) counts as IPv4: a client is one peer, whichever listener it uses.
 public enum PeerNetwork: Sendable, Hashable {
     /// An IPv4 address in host order.
     case v4(UInt32)
@@ -45,21 +42,15 @@ public enum PeerNetwork: Sendable, Hashable {
     }
 }
 
-// MARK: - Connections
-
-/// Counts the connections of each peer, over all loops.
-///
-/// Each has a permit that returns when it is destroyed: once, however its connection ends, or if there never is one.
-/// Rejected: counting up where a connection is adopted and down where it is removed; each early return in between would
-/// have to remember the permit.
+/// Counts the connections of each peer, over all loops. A permit returns when it is destroyed: once, however its
+/// connection ends, or if there never is one, so no early return has to remember it.
 final class PeerConnections: Sendable {
     /// The most connections of a peer served at once.
     let limit: Int
     /// Connections that are being refused take none of the served ones' permits.
     private let counts = Locked<[PeerNetwork: (served: Int, refused: Int)]>([:])
 
-    /// How many more connections of a peer may be open to be answered 503; beyond that they are closed silently. Few,
-    /// since they count towards the limit for all.
+    /// How many more of a peer's connections are answered 503. Few, since they count towards the limit for all.
     static let overflow = 16
 
     init(limit: Int) { self.limit = limit }

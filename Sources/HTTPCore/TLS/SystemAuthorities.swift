@@ -1,7 +1,6 @@
 import CDiffSystem
 
-/// Where a system keeps the authorities that it trusts. A library knows only the places of the system that it was built
-/// for, and the server may run on another one.
+/// Where a system keeps the authorities that it trusts: the server may run on another one than a library is built for.
 public enum SystemAuthorities {
     /// One PEM file with all of them, on Debian, Fedora (before and from version 43 on), openSUSE and Alpine.
     static let files = [

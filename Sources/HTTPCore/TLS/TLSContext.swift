@@ -149,8 +149,7 @@ public final class OutgoingTLS: @unchecked Sendable {
 
     deinit { SSL_CTX_free(raw) }
 
-    /// An SSL that accepts only a certificate for `host`, an address or a name (RFC 9525 §6). A name is also sent to
-    /// the server (RFC 6066 §3).
+    /// An SSL that accepts only a certificate for `host` (RFC 9525 §6). The server is told a name (RFC 6066 §3).
     func session(with host: String?) -> OpaquePointer? {
         guard let ssl = SSL_new(raw) else { return nil }
         guard let host else { return ssl }

@@ -2,8 +2,7 @@ import CDiffOpenSSL
 import CDiffSystem
 
 /// TLS over another transport, which OpenSSL calls through a BIO. So SIGPIPE cannot happen, and a read that emptied the
-/// socket is noticed, which saves another that would find nothing. The BIO's reference is unretained: the transport
-/// owns the SSL, which owns the BIO.
+/// socket is noticed. The BIO's reference is unretained: the transport owns the SSL, which owns the BIO.
 final class TLSTransport: Transport {
     private let below: any Transport
     private let ssl: OpaquePointer

@@ -22,8 +22,7 @@ struct BodyDecoder: Sendable {
         case refused(Refusal)
     }
 
-    /// Takes at most one run of content, so that the caller need not join ranges. Consuming nothing means that more
-    /// bytes are needed.
+    /// Takes at most one run of content. Consuming nothing means that more bytes are needed.
     mutating func step(_ bytes: UnsafeRawBufferPointer) -> Step {
         if let step = chunks?.step(bytes) { return step }
         let count = min(remaining, bytes.count)
@@ -35,8 +34,6 @@ struct BodyDecoder: Sendable {
     /// Octets known to follow: the rest of a known length, or of the current chunk.
     var announced: Int { chunks?.announced ?? remaining }
 }
-
-// MARK: - Chunks
 
 /// Decodes the chunked transfer coding (RFC 9112 §7.1): framing octet by octet, content in runs.
 ///

@@ -6,8 +6,8 @@ import DiffClock
 /// is more; it may move them in between. A line is checked as soon as it is complete, so a malformed one is refused
 /// even if the head never ends; the very first octet at once, so a TLS hello on a plain port does not wait for a line.
 ///
-/// Nothing is repaired. Where RFC 9112 leaves a choice between leniency and 400, it is 400: recipients repair messages
-/// differently, and request smuggling exploits the difference. docs/http.md lists the rules.
+/// Nothing is repaired, since request smuggling exploits that recipients repair differently: where RFC 9112 leaves a
+/// choice between leniency and 400, it is 400. docs/http.md lists the rules.
 ///
 /// Invariant: `lineStart <= scanned <= bytes.count`, and there is no LF in `lineStart..<scanned`.
 struct RequestParser: Sendable {
@@ -141,8 +141,6 @@ struct RequestParser: Sendable {
         return .complete(RequestHead(parts: parts), consumed: scanned)
     }
 }
-
-// MARK: - The field section
 
 /// The field lines of a head (RFC 9112 §5, §6; RFC 9110 §5). The few fields that determine the framing and the
 /// connection are interpreted at once; for all others, only the positions are kept.

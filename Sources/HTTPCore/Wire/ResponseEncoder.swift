@@ -99,8 +99,6 @@ enum ResponseEncoder {
     }
 }
 
-// MARK: - The buffer
-
 /// A growing buffer that answers are written into. Not an array, because an answer is some fifteen small appends, each
 /// of which would pay for a uniqueness check and a call: an eighth of the time of pipelined requests.
 final class OutputBuffer {
