@@ -66,7 +66,7 @@ final class PeerConnections: Sendable {
             return isServed
         }
         guard let isServed else { return nil }
-        return PeerPermit(isServed: isServed, network: network, among: self)
+        return PeerPermit(isServed: isServed, network: network, connections: self)
     }
 
     fileprivate func release(_ network: PeerNetwork, isServed: Bool) {
@@ -86,12 +86,8 @@ final class PeerConnections: Sendable {
 /// One of a peer's connections, given back when the value is destroyed.
 struct PeerPermit: ~Copyable, Sendable {
     let isServed: Bool
-    private let network: PeerNetwork
-    private let connections: PeerConnections
-
-    fileprivate init(isServed: Bool, network: PeerNetwork, among connections: PeerConnections) {
-        (self.isServed, self.network, self.connections) = (isServed, network, connections)
-    }
+    fileprivate let network: PeerNetwork
+    fileprivate let connections: PeerConnections
 
     deinit { connections.release(network, isServed: isServed) }
 }
