@@ -77,11 +77,8 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         _ handlers: Handlers
     ) {
         precondition(loop.isCurrent, "confined to its loop")
-        self.destination = destination
-        self.loop = loop
+        (self.destination, self.loop, self.tls, self.handlers) = (destination, loop, tls, handlers)
         output = OutputQueue(loop.resources)
-        self.tls = tls
-        self.handlers = handlers
         alarm.action = { [weak self] in self?.lose(.timedOut) }
         loop.arm(alarm, at: loop.now + limit)
         resolve()
@@ -179,14 +176,6 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         phase = .securing
     }
 
-    private func secure(_ transport: TLSTransport) {
-        switch transport.prepare() {
-        case .ready: open()
-        case .blocked: break
-        case .plainText, .failed: lose(.insecure(transport.failure))
-        }
-    }
-
     private func open() {
         loop.disarm(alarm)
         phase = .open
@@ -199,7 +188,13 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
     func receive(_ readiness: Readiness) {
         input.wake(readiness)
         if phase == .connecting { finishConnecting() }
-        if phase == .securing, let transport = transport as? TLSTransport { secure(transport) }
+        if phase == .securing, let transport = transport as? TLSTransport {
+            switch transport.prepare() {
+            case .ready: open()
+            case .blocked: break
+            case .plainText, .failed: lose(.insecure(transport.failure))
+            }
+        }
         read()
         flush()
     }
