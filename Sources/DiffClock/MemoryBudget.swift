@@ -77,8 +77,6 @@ public final class MemoryBudget: Sendable {
         return try work()
     }
 
-    // MARK: Waiting
-
     /// Calls back with a share of this many bytes once there is room, in the order of the calls: at once, or on the
     /// thread that releases bytes, which must not be held up. More than the limit is granted if nothing is in use.
     public func reserve(_ bytes: Int, _ goOn: @escaping @Sendable (MemoryShare) -> Void) {

@@ -30,8 +30,7 @@ public final class Server: Sendable {
     ///
     /// - Parameter workers: compress large answers; by default, the server starts its own.
     public init(options: ServerOptions, service: any Service, workers: Workers? = nil) {
-        self.options = options
-        self.service = service
+        (self.options, self.service) = (options, service)
         peers = options.maxPeerConnections.map(PeerConnections.init)
         self.workers = workers ?? Workers(count: options.loops)
     }

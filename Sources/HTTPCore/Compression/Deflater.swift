@@ -75,8 +75,8 @@ final class Deflater {
 // MARK: - Positions in a stream
 //
 // A stream of events is one gzip member (RFC 1952), flushed after each event. A compressor per stream would cost 16 KiB
-// to 256 KiB each, and repeat the same work for a thousand readers of a list. After a flush, a piece depends only on the
-// octets just before it. So the piece from one position to the next is compressed once, for every stream there.
+// to 256 KiB each, and repeat the same work for a thousand readers of a list. After a flush, a piece depends only on
+// the octets just before it. So the piece from one position to the next is compressed once, for every stream there.
 
 /// The position in a compressed stream, shared by all that have sent the same octets: what later output depends on.
 final class GzipPosition: Sendable {

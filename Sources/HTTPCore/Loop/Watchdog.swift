@@ -35,8 +35,7 @@ public final class Watchdog: Sendable {
     ///
     /// - Parameter limit: how long a loop may take for one iteration.
     public init(_ loops: [EventLoop], limit: Duration) {
-        self.loops = loops
-        self.limit = limit.wholeNanoseconds
+        (self.loops, self.limit) = (loops, limit.wholeNanoseconds)
         watches = Locked([Watch](repeating: Watch(last: .now), count: loops.count))
     }
 

@@ -18,11 +18,8 @@ public struct Response: Sendable {
     public init(
         status: Int, fields: [Field] = [], body: Body = .empty, label: UInt32 = 0, isCompressible: Bool = false
     ) {
-        self.status = status
-        self.fields = fields
-        self.body = body
-        self.label = label
-        self.isCompressible = isCompressible
+        (self.status, self.fields, self.body) = (status, fields, body)
+        (self.label, self.isCompressible) = (label, isCompressible)
     }
 
     /// An answer with a text as its body.

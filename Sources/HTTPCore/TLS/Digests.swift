@@ -31,8 +31,7 @@ package enum Digests {
 
     /// Cryptographically random bytes.
     package static func random(_ count: Int) -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        (0..<count).map { _ in UInt8.random(in: .min ... .max) }
     }
 
     /// A random key of 256 bits, as text.

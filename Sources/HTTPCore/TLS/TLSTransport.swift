@@ -33,8 +33,7 @@ final class TLSTransport: Transport {
             SSL_free(ssl)
             return nil
         }
-        self.below = below
-        self.ssl = ssl
+        (self.below, self.ssl) = (below, ssl)
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
         BIO_set_init(bio, 1)
         SSL_set_bio(ssl, bio, bio)
