@@ -55,8 +55,6 @@ struct RequestBodyReader {
     }
 }
 
-// MARK: - From head to end
-
 /// From a complete head to the end of its answer.
 extension Connection {
     /// - Parameter hasMore: whether octets after the head have arrived; then the client is not waiting for a 100.
@@ -234,8 +232,6 @@ extension Connection {
         shard.service.finished(exchange.summary)
     }
 }
-
-// MARK: - Answers
 
 /// Answers: whole, compressed, or streamed.
 extension Connection {

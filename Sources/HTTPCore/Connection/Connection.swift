@@ -255,8 +255,6 @@ final class Connection: EventReceiver, IterationEndReceiver {
     }
 }
 
-// MARK: - Time
-
 /// Deadlines. A connection has one alarm, armed for the earlier deadline of its phase and its output.
 extension Connection {
     private func armAlarm() {

@@ -227,8 +227,6 @@ extension EventLoop {
         receiver.iterationEnds()
     }
 
-    // MARK: Descriptors
-
     /// Watches a descriptor; false if the kernel has no memory for it.
     func watch(_ descriptor: Int32, _ receiver: any EventReceiver, for interest: Interest) -> Bool {
         guard poller.add(descriptor, for: interest) else { return false }
