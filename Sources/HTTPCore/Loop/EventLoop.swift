@@ -262,7 +262,7 @@ extension EventLoop {
 /// Watches a descriptor for a library that does its own reading and writing: it is called again for as long as the
 /// descriptor is ready. Confined to the loop.
 ///
-/// The kernel reports it again only after that has been handled, or a busy loop would queue it in every iteration.
+/// The kernel reports it again only once an event is handled, or a busy loop would queue one in every iteration.
 public final class DescriptorWatch: EventReceiver {
     private let descriptor: Int32
     private let loop: EventLoop

@@ -26,7 +26,7 @@ public struct Readiness: OptionSet, Sendable, Hashable {
 
 /// What a descriptor is watched for, and how often it is reported: the kinds in use, not flags to combine.
 enum Interest {
-    /// A listening socket: reported while there is a connection to accept. `isShared`: few of its loops need be told.
+    /// A listening socket: reported while there is a connection to accept. `isShared`: not every loop is told.
     case connections(isShared: Bool)
     /// Input, and optionally room to write: reported when it comes, or is there when the interest is set or changed.
     case edges(forOutput: Bool)

@@ -1,6 +1,6 @@
 import DiffClock
 
-/// Decides how a server answers. All calls are made on the connection's loop, and longer work belongs in `Reply.later`.
+/// Decides how a server answers, on the connection's loop: work of more than a few microseconds is for `Reply.later`.
 public protocol Service: AnyObject, Sendable {
     /// Decides what to do with a message once its head is complete, before its body is read and before `100 Continue`.
     func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote) -> Admission

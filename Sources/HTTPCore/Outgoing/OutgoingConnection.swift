@@ -232,7 +232,7 @@ public final class OutgoingConnection: EventReceiver, IterationEndReceiver, @unc
         }
     }
 
-    /// Not watched for room always: a Unix socket raises an edge for everything that the peer reads.
+    /// Not always for output: a Unix socket raises an edge of room for everything that the peer reads.
     private func watch(forOutput wanted: Bool) {
         guard wanted != watchesOutput else { return }
         watchesOutput = wanted

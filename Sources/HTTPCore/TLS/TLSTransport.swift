@@ -15,6 +15,7 @@ final class TLSTransport: Transport {
     /// Whether octets have come that the handshake has not answered.
     private var hasUnanswered = false
 
+    /// The server's side.
     convenience init?(_ below: any Transport, context: TLSContext) {
         guard let ssl = SSL_new(context.raw) else { return nil }
         SSL_set_accept_state(ssl)
