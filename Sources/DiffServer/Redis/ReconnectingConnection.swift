@@ -30,7 +30,7 @@ final class ReconnectingConnection: @unchecked Sendable {
     let target: Target
     private let loop: EventLoop
     private let whenUp: @Sendable (RedisConnection) -> Void
-    /// Sentinels to ask for the primary, starting with the one that last knew it.
+    /// The one that last knew the primary comes first.
     private var sentinels: [ConnectAddress] = []
     private let isConnected = Atomic<Bool>(false)
 
@@ -61,7 +61,6 @@ final class ReconnectingConnection: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Whether there is a connection.
     var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
     /// Reconnects, since `server` is the new primary, unless the connection leads there already. Commands already sent
@@ -197,8 +196,8 @@ final class ReconnectingConnection: @unchecked Sendable {
     }
 }
 
-/// Exponential back-off with jitter: the pause doubles, less up to a half at random, so that nodes that lost one server
-/// do not all reconnect at once. The first pause is shorter than the shortest bound: most outages end at once.
+/// Exponential back-off with jitter: the pause doubles, less up to a half at random, so that nodes do not all reconnect
+/// at once. The first pause is shorter than the shortest bound: most outages end at once.
 package struct BackOff: Sendable {
     private var attempts = 0
 

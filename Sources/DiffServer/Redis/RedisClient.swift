@@ -27,10 +27,9 @@ final class RedisClient: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Whether each hash slot has a primary, and every link made so far is connected.
+    /// Whether each hash slot has a primary, and all links are connected.
     var isUp: Bool { topology.isWhole && links.withLock { $0.values.allSatisfy(\.isUp) } }
 
-    /// Whether some link has a connection.
     var isPartlyUp: Bool { links.withLock { $0.values.contains(where: \.isUp) } }
 
     /// Sends a command; `completion` is called once, on the loop.
@@ -137,14 +136,12 @@ final class RedisClient: @unchecked Sendable {
     }
 }
 
-/// A command on its way to the primary of its key.
+/// A command on its way to the primary of its key. Confined to the client's loop once it is sent.
 ///
 /// A server that does not know the script gets its source. A cluster node may redirect a command without executing it,
 /// because another primary serves the hash slot (`MOVED`) or is importing it (`ASK`): the command is then sent there, a
 /// transaction as a whole. No other command is ever sent twice: only its caller can tell whether a lost one was
 /// executed.
-///
-/// Confined to the client's loop once it is sent.
 private final class RedisRequest: @unchecked Sendable {
     private let client: RedisClient
     private var command: RedisCommand

@@ -2,12 +2,12 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One connection to one Redis. Commands are sent in the order of the calls, those of one loop turn in one write. Each
-/// answer belongs to the oldest unanswered command.
+/// One connection to one Redis. Commands are sent in the order of the calls, those of one loop turn in one write,
+/// perhaps before it is open. Each answer belongs to the oldest unanswered command.
 ///
-/// Confined to its loop; keeps itself alive until it closes. Commands may be sent before the connection is open. When
-/// it is lost, every unanswered command fails. It is closed if an answer takes longer than `patience`. If the server
-/// turns out to take no commands, it is retired: it closes once everything is answered.
+/// Confined to its loop; keeps itself alive until it closes. It is closed if an answer takes longer than `patience`,
+/// and then every unanswered command fails. If the server turns out to take no commands, it is retired: it closes once
+/// everything is answered.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 

@@ -1,8 +1,8 @@
-// Every node knows all revocations. A node that revokes tokens records this, and publishes it on a channel that all
-// nodes subscribe to. A message may be lost with a connection or in a failover. So the set of revocations has a
-// version, each message names the version it follows, and a node that missed one reads the whole set. Reads and writes
-// of sessions compare the version too, so no node answers from a stale set. In a cluster they cannot, since the
-// session's primary may not have the set; there a node may lag by the time a message takes.
+// Every node knows all revocations. A node that revokes tokens records this, and publishes it. A message may be lost
+// with a connection or in a failover. So the set of revocations has a version, each message names the version it
+// follows, and a node that missed one reads the whole set. Reads and writes of sessions compare the version too, so no
+// node answers from a stale set. In a cluster they cannot, since the session's primary may not have the set; there a
+// node may lag by the time a message takes.
 
 import DiffStores
 import HTTPCore

@@ -1,11 +1,6 @@
-// Sessions in a Redis that many processes share, so that any of them serves any session.
-//
 // The table is a cache. Every answer from it was validated by a round trip: `read` names the known version, and most
 // often Redis confirms that it is the head. A write is based on the session in the table, and Redis compares. So no
 // answer is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
-//
-// The target knows the store protocol, and HTTPCore's loops and outgoing connections, over which it speaks to Redis; it
-// knows neither requests nor other stores.
 
 import DiffSessions
 import DiffStores
@@ -13,7 +8,7 @@ import HTTPCore
 import SnapshotKit
 import Synchronization
 
-/// Sessions in Redis.
+/// Sessions in a Redis that many processes share, so that any of them serves any session.
 package final class RedisStore: SessionStore {
     package let table: SessionTable
     package let isSole = false
@@ -189,10 +184,8 @@ package final class RedisStore: SessionStore {
         return nil
     }
 
-    /// Sends a commit once there is room for its record. A small record takes no more than its request does anyway.
-    ///
-    /// - Parameter next: called on the client's loop after a large commit.
-    /// - Returns: whether the commit has been sent; then `next` is not called.
+    /// Sends a commit: if it is large, once there is room for its record. Then it returns false, and calls `next` on
+    /// the client's loop once the commit is sent. A small record takes no more than its request does anyway.
     @discardableResult
     private func send(
         _ commit: PendingCommit, by client: RedisClient, then next: @escaping @Sendable () -> Void
@@ -242,8 +235,8 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Recovers from a failed commit: loads the head before any other write is decided. After the second conflict in a
-    /// row, or if another node has the turn, waits for this node's turn, in which no other node commits.
+    /// Loads the head after a failed commit, before any other write is decided. After the second conflict in a row, or
+    /// if another node has the turn, waits for this node's turn, in which no other node commits.
     private func recover(
         from result: Result<RedisReply, RedisFailure>, _ commit: PendingCommit, by client: RedisClient
     ) {

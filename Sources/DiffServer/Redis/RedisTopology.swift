@@ -3,8 +3,8 @@ import HTTPCore
 /// What all loops know about Redis: how to reach it, and which primary serves which keys.
 ///
 /// Cluster nodes are asked at the start, every few seconds, and soon after a redirection or a lost connection. A
-/// redirection of one hash slot takes effect at once. Observers are told of each change. Without a cluster one primary
-/// serves all keys, and nothing ever changes: each link finds that primary itself.
+/// redirection of one hash slot takes effect at once. Without a cluster one primary serves all keys, and nothing ever
+/// changes: each link finds that primary itself.
 ///
 /// Any thread may call; all state except the map and its observers belongs to the loop.
 final class RedisTopology: @unchecked Sendable {
@@ -226,7 +226,7 @@ struct HashSlotMap: Sendable, Equatable {
         return Int16(primaries.count - 1)
     }
 
-    /// Assigns a hash slot to a primary, which may be new. A primary without hash slots is removed.
+    /// Assigns a hash slot to a primary, perhaps a new one. A primary without hash slots is removed.
     mutating func move(_ hashSlot: Int, to primary: ConnectAddress) {
         if owners.isEmpty { owners = [Int16](repeating: 0, count: Self.hashSlotCount) }
         let former = owners[hashSlot]
@@ -248,8 +248,8 @@ struct HashSlotMap: Sendable, Equatable {
     /// A hash slot that no primary has.
     var orphan: Int? { owners.firstIndex(of: -1) }
 
-    /// One key on each primary: `name` itself if one primary has all hash slots, else `name{0}` and the like. There may
-    /// be none on a primary with few hash slots.
+    /// One key on each primary: `name` itself if there is only one, else `name{0}` and the like. A primary with few
+    /// hash slots may have none.
     func keys(_ name: String) -> [String] {
         guard !owners.isEmpty else { return [name] }
         var missing = Set(primaries)

@@ -3,12 +3,9 @@ import HTTPCore
 /// Writes over one connection, each answered once enough replicas have it (`--store-replicas`).
 ///
 /// `WAIT` is answered when enough replicas have everything its connection wrote before it, or when its time is up.
-/// Later commands on the connection wait for it too, so reads have their own connection. One `WAIT` covers all writes
-/// sent before it: while it is under way, new writes gather for the next. So a write waits for two of them at most,
-/// however many writes there are. The first `WAIT` is sent in the same round trip as its write.
-///
-/// The alternative, a `WAIT` behind a write of its own on another connection, would not block, but another server than
-/// the one that took the write could answer it: the next primary.
+/// Later commands on the connection wait for it too, so reads have their own connection. While a `WAIT` is under way,
+/// new writes gather for the next, so a write waits for two of them at most. A `WAIT` behind a write of its own on
+/// another connection would not block, but could be answered by another server than took the write: the next primary.
 ///
 /// Confined to the connection's loop.
 final class ReplicatedWrites: @unchecked Sendable {

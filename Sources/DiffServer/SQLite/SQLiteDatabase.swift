@@ -19,7 +19,6 @@ final class SQLiteDatabase {
 
         /// Whether the failure only concerns the record read or written, so that other statements may succeed.
         var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) || isLimit }
-        /// Whether the disk is full.
         var isFullDisk: Bool { code & 0xFF == SQLITE_FULL }
         /// Whether the file would grow beyond its limit.
         var isLimit = false
@@ -69,10 +68,7 @@ final class SQLiteDatabase {
         static func word(_ word: UInt64) -> Value { .integer(Int(bitPattern: UInt(word))) }
     }
 
-    /// Runs one statement, which stays prepared.
-    ///
-    /// - Parameter row: called with each row.
-    /// - Returns: how many rows it changed.
+    /// Runs one statement, which stays prepared; calls `row` with each row, and returns how many it changed.
     @discardableResult
     func run(_ sql: StaticString, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
         let statement = try prepared(sql)
@@ -115,8 +111,7 @@ final class SQLiteDatabase {
         return statement
     }
 
-    /// Binds the values from `first` on, and calls `body` while their memory stays in place, so that SQLite need not
-    /// copy texts and blobs.
+    /// Binds the values from `first` on, and calls `body` while texts and blobs stay in place, so that none is copied.
     private func bind(
         _ values: [Value], from first: Int = 0, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
     ) throws(Failure) -> Int {

@@ -217,10 +217,9 @@ extension SQLiteDatabase {
 
     // MARK: Time
 
-    // Not every use is recorded, so a row expires later than its session: by a margin of 3/32 of the time to live. A
-    // use rewrites the expiry once that of the session has moved by 1/32, and a commit once the margin is below 1/16;
-    // not more often, since the column is indexed. The table knows the session's own expiry, and deletes the row
-    // earlier.
+    // Not every use is recorded, since the column is indexed. So a row expires later than its session: by 3/32 of the
+    // time to live. A use rewrites the expiry once that of the session has moved by 1/32, and a commit once the margin
+    // is below 1/16. The table knows the session's own expiry, and deletes the row earlier.
 
     /// Records the use of a session that expires this much later than now.
     func extend(_ name: String, by left: Duration) throws(Failure) {

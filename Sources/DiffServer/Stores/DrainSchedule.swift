@@ -4,9 +4,9 @@ struct DrainSchedule {
     /// The time from the first departure to the last.
     let span: Duration
 
-    /// Readers per second; more if the window is too short for that rate.
+    /// Readers per second, unless the window is too short for that rate.
     private static let rate = 1000
-    /// Up to this many readers leave at once.
+    /// Up to this many leave at once.
     private static let few = 100
 
     init(of count: Int, within window: Duration) {

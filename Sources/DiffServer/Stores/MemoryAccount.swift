@@ -1,15 +1,13 @@
-// One account of all memory, by purpose. The other parts have limits of their own, which bound what clients can take;
-// sessions get what is left. Known amounts are charged before they are allocated, so that room is made first: answers
-// over their limit close the connections that hold the most (`OutputBufferLimit`); everything else evicts the least
-// recently used sessions. As a last resort, so does all memory of the process beyond that (`ExcessMemory`). Buffers of
-// connections are not counted one by one, nor is the allocator's fragmentation; for these the process may be a quarter
-// larger.
+// The parts have limits of their own, which bound what clients can take; sessions get what is left. Known amounts are
+// charged before they are allocated, so that room is made first: answers over their limit close the connections that
+// hold the most (`OutputBufferLimit`); everything else evicts the least recently used sessions. As a last resort, so
+// does all memory of the process beyond that (`ExcessMemory`). Buffers of connections are not counted one by one, nor
+// is the allocator's fragmentation; for these the process may be a quarter larger.
 
 import DiffClock
 
-/// The memory of a process, in bytes.
+/// One account of all memory of a process, by purpose, in bytes.
 public final class MemoryAccount: Sendable {
-    /// The memory that the process was given.
     public let limit: Int
     /// All parts except connections.
     private let parts = MemoryBudget()
@@ -21,10 +19,8 @@ public final class MemoryAccount: Sendable {
     public let outgoing: MemoryBudget
     /// Records on their way to or from a store: that of a commit; or one that was read, and the session made from it,
     /// until the request has used it, since it may be evicted before a worker is free. No request may be refused
-    /// because of records: a write is already admitted, and a read may be the first to ask. So they wait in order.
-    /// Without this, a hundred requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
-    ///
-    /// No holder of a share waits for others: a load waits for its store and a worker, a commit for its store.
+    /// because of records, so they wait in order; no holder of a share waits for others. Without this, a hundred
+    /// requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
     public let records: MemoryBudget
     /// What a store caches of its file.
     public let pages: MemoryBudget
@@ -67,7 +63,7 @@ public final class MemoryAccount: Sendable {
     /// What sessions may take now: the rest, but at least a quarter.
     var room: Int { limit - min(parts.inUse + connectionBytes, limit / 4 * 3) }
 
-    /// The bytes in use by everything but sessions, by purpose.
+    /// The bytes in use by everything but sessions.
     public var figures: [(part: String, bytes: Int)] {
         [
             ("incoming", incoming.inUse), ("made", made.inUse), ("outgoing", outgoing.inUse),

@@ -1,16 +1,16 @@
-// The writes of a session are queued, each on the session that the previous one makes, although the store has not yet
-// confirmed that one. So many writers of a session share an fsync or a round trip; otherwise all but one would have to
-// start again after each.
+// The writes of a session are queued, each on the session that the previous one makes, before the store has confirmed
+// that one. So many writers of a session share an fsync or a round trip; otherwise all but one would have to start
+// again after each.
 //
-// A queued session is not the head: only writes are tried on it. If a write fails, the store does not have the version
-// that those after it follow, and they start again. Work that must not overlap writes enters alone: SQLite reads
-// sessions this way, so that memory never gets an older session than was written.
+// A queued session is not the head: only writes are tried on it. If a write fails, those after it follow a version that
+// the store does not have, and start again. Work that must not overlap writes enters alone: SQLite reads sessions this
+// way, so that memory never gets an older session than was written.
 //
-// A store that other processes write to also has turns: the writes of a session are decided one at a time, whatever
-// loop or worker they came to, so no local write overtakes another. The holder of the turn also decides the writes that
-// came meanwhile, so the turn rarely moves between threads. One loop, the carrier, sends the queue in order. When
-// another process's write came first, the first failure takes the turn: the queue drains, the head is loaded once, and
-// the overtaken writes are decided again, in order and before all others.
+// A store that other processes write to also has turns: the writes of a session are decided one at a time, so no local
+// write overtakes another. The holder of the turn also decides the writes that came meanwhile, so the turn rarely moves
+// between threads. One loop, the carrier, sends the queue in order. When another process's write came first, the first
+// failure takes the turn: the queue drains, the head is loaded once, and the overtaken writes are decided again, in
+// order and before all others.
 
 import DiffClock
 import DiffSessions
@@ -30,13 +30,12 @@ public final class PendingWrites: Sendable {
     private final class WriteQueue {
         /// Nil if the session is being read or created.
         var slot: SessionSlot?
-        /// The session after the last write; nil if nothing can follow that write before it is done.
+        /// The session after the last write; nil if nothing can follow before that is done.
         var newest: Session?
         var entered = 0
         var left = 0
         var waiting: [(place: Int, resume: @Sendable () -> Void)] = []
 
-        /// Whether the turn is taken.
         var isTaken = false
         /// Gets the turn first: it loads what another process has written.
         var recovery: (@Sendable () -> Void)?
@@ -106,9 +105,7 @@ public final class PendingWrites: Sendable {
 
     // MARK: Queueing
 
-    /// Enters alone, or calls `again` once all earlier writes are done.
-    ///
-    /// - Returns: whether it has entered.
+    /// Enters alone, and returns true; or calls `again` once all earlier writes are done.
     public func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
         queues.withLock { queues in
             guard let queue = queues[name] else {
@@ -164,7 +161,7 @@ public final class PendingWrites: Sendable {
         if isFree { resume() }
     }
 
-    /// Removes the first write, which is done. After a failure nothing can be queued until all writes are done.
+    /// Removes the first write, which is done. After a failure nothing can be queued until all are.
     public func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
         let ready = queues.withLock { queues -> [@Sendable () -> Void] in
             guard let queue = queues[name] else { return [] }
@@ -246,9 +243,7 @@ public final class PendingWrites: Sendable {
     }
 
     /// Records that a queued write has failed. After the first failure nothing can be queued until all writes are done;
-    /// then `recover` has the turn, and must pass it on.
-    ///
-    /// - Parameter recover: gets the number of queues that failed in a row, including this one.
+    /// then `recover`, which gets the number of queues that failed in a row, has the turn, and must pass it on.
     public func breakOff(_ name: String, recover: @escaping @Sendable (_ failures: Int) -> Void) {
         let isFree = queues.withLock { queues in
             guard let queue = queues[name], queue.newest.take() != nil else { return false }
@@ -322,10 +317,8 @@ public final class PendingCommit: Sendable {
     public let before: Session?
     /// What to write to the store.
     public let log: LogCommit
-    /// What the table had under the name of a session that the commit creates.
     private let known: SessionTable.Known?
     private let table: SessionTable
-    /// The queue that the commit must leave; nil if it has entered none.
     private let queue: PendingWrites?
     private let done: Completion<SessionSlot>
 
@@ -333,7 +326,7 @@ public final class PendingCommit: Sendable {
     ///   - id: the id of the new log entry.
     ///   - known: what the table has under the name of a session that the commit creates; nil for nothing, if no one
     ///     else can change that.
-    ///   - queue: the queue that the commit enters before it is written, and leaves when it is done.
+    ///   - queue: entered before the commit is written, and left when it is done; nil if none is.
     ///   - hash: makes the checksum.
     public init(
         _ next: Session, named name: String, to slot: SessionSlot? = nil, after before: Session? = nil, id: UInt64,
@@ -345,7 +338,7 @@ public final class PendingCommit: Sendable {
         log = LogCommit(next, after: before, id: id, revisions: table.bounds.history.revisions, by: hash)
     }
 
-    /// The session as written, which goes into the table.
+    /// What goes into the table.
     public var session: Session { log.session }
 
     /// Adopts the commit in the table if the store has written it, and answers.

@@ -1,7 +1,6 @@
 import DiffClock
 
-/// What the table knows of a slot without asking it: its position in the table's lists, and when it expires. Guarded by
-/// the table's lock.
+/// What the table knows of a slot: its position in the lists, and when it expires. Guarded by the table's lock.
 public struct Recency {
     /// The neighbours in a list of `RecencyOrder`.
     var links = SlotLinks()
@@ -12,17 +11,15 @@ public struct Recency {
     var bytes = 0
     /// Bytes of the newest state when the session was last awake.
     var stateBytes = 0
-    /// The slot's index in `SlotArray`.
+    /// In `SlotArray`.
     var index: UInt32 = 0
     /// The time to live in milliseconds.
     private var lifetime: UInt32 = 0
     /// Whether the slot is in the table.
     var isListed = false
-    /// The list of `RecencyOrder` that the slot is in.
     var rank = EvictionRank.unread
     /// Whether the session can be fetched again, so that its eviction loses nothing.
     var isFetched = false
-    /// Whether the session is awake.
     var isAwake = false
     /// Whether the session was used since `AwakeSlots` last looked.
     var wasUsed = false
@@ -59,9 +56,7 @@ struct AwakeSlots {
     /// - Parameter limit: the most sessions that are awake.
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a slot whose session woke. Amortised O(1).
-    ///
-    /// - Returns: the slot whose session must be packed to make room.
+    /// Adds a slot whose session woke. Returns the slot whose session must be packed to make room. Amortised O(1).
     mutating func wake(_ slot: SessionSlot) -> SessionSlot? {
         guard !slot.recency.isAwake else { return nil }
         slot.recency.isAwake = true
@@ -146,7 +141,6 @@ enum EvictionRank: Int {
 /// A slot that gets its first reader keeps its rank until it is used or about to be evicted.
 struct RecencyOrder {
     private var lists = [SlotList](repeating: SlotList(), count: 3)
-    /// The number of slots whose sessions can be fetched again.
     private(set) var fetchedCount = 0
 
     /// Adds a slot as the most recently used.

@@ -1,17 +1,16 @@
-// A token is valid until it expires, unless all tokens made for one of its sessions up to some moment are revoked
-// before, or it alone is. Each process has all such moments in memory, so that checking a token costs look-ups and no
-// round trip. A store records them and tells other processes.
+// A token is valid until it expires, unless it is revoked before, alone or with all tokens made for one of its sessions
+// up to some moment. Each process has all such moments in memory, so that a check costs no round trip. A store records
+// them and tells other processes.
 //
-// A revocation goes by the time at which a token says it was made, and so depends on the clocks of those who make
-// tokens: tokens of a clock that is ahead outlive a revocation within that time, by a minute at most.
+// A revocation goes by the time at which a token says it was made, so tokens of a clock that is ahead outlive it, by a
+// minute at most.
 
 import DiffClock
 import DiffSessions
 import Synchronization
 
 /// The moments up to which tokens are revoked, by session, or by session and token, as `name/jti`: no name has a slash.
-/// And the readers that were admitted by credentials, each of
-/// which ends when its own is revoked or withdrawn.
+/// And the readers that were admitted by credentials, each of which ends when its own is revoked or withdrawn.
 public final class Revocations: Sendable {
     /// A session, or a token of one, and the moment in milliseconds since 1970.
     public typealias Moment = (session: String, moment: Int)
@@ -81,8 +80,7 @@ public final class Revocations: Sendable {
         }
     }
 
-    /// Whether there is room for a session. If not, forgets revocations older than any living token, in O(sessions);
-    /// else O(1).
+    /// Whether there is room for a session. If not, forgets revocations older than any living token, in O(sessions).
     public func hasRoom(for session: String, at now: Int = WallTime.milliseconds) -> Bool {
         content.withLock { content in
             if content.moments.count < Self.limit || content.moments[session] != nil { return true }
@@ -91,15 +89,12 @@ public final class Revocations: Sendable {
         }
     }
 
-    /// How many sessions there are.
     var count: Int { content.withLock { $0.moments.count } }
 
     // MARK: Readers
 
-    /// Ends a reader when its token is revoked, or it is no longer admitted: at once if that has happened before. Lasts
-    /// until `leave`. O(its sessions).
-    ///
-    /// - Parameter token: nil for a reader with a key.
+    /// Ends a reader once its token (nil: it has a key) is revoked, or it is no longer admitted, which may be at once.
+    /// Lasts until `leave`. O(its sessions).
     public func follow(_ token: (any RevocableToken)?, _ reader: any SessionReader) {
         let isRefused = content.withLock { content in
             content.readers[ObjectIdentifier(reader)] = reader

@@ -1,19 +1,17 @@
 import DiffSessions
 import SnapshotKit
 
-/// A session as a store keeps it, which another store can take over as it is: readers' cursors, the history and the
-/// answered keys are in its bytes.
+/// A session as a store keeps it, with its history and answered keys, which another store can take over as it is.
 public struct StoredSession: Sendable {
     public let name: String
     public let version: UInt64
     public let record: SessionRecord
-    /// The entries of the log that the record covers, at least one, and those behind it, oldest first. A missing one is
-    /// empty.
+    /// The log entries that the record covers, at least one, and those behind it, oldest first. A missing one is empty.
     public let covered, behind: [[UInt8]]
     /// Milliseconds until the store removes it.
     public let left: Int
 
-    /// With the name alone, one of which nothing can be read.
+    /// With the name alone, a session that cannot be read.
     public init(
         name: String, version: UInt64 = 0, record: SessionRecord = SessionRecord(meta: [], head: []),
         covered: [[UInt8]] = [], behind: [[UInt8]] = [], left: Int = 0
@@ -59,13 +57,8 @@ public protocol SessionArchive: AnyObject {
 
     /// The names that begin with a prefix, in order.
     func names(_ prefix: String) throws(StoreError) -> [String]
-    /// Nil if there is none by now.
     func session(named name: String) throws(StoreError) -> StoredSession?
-    /// Writes a session in one transaction; false if the name is taken.
-    ///
-    /// - Parameters:
-    ///   - session: the same.
-    ///   - left: milliseconds until it is removed.
+    /// Writes a session, to be removed after `left` milliseconds, in one transaction; false if the name is taken.
     func put(_ stored: StoredSession, _ session: Session, for left: Int) throws(StoreError) -> Bool
 
     /// The moments up to which tokens are revoked, by session, or by session and token (see `Revocations`).

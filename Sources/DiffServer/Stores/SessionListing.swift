@@ -9,10 +9,7 @@ public struct SessionRange: Sendable {
     public let prefix: String
     public let limit: Int
 
-    /// - Parameters:
-    ///   - prefix: the prefix of all names, or empty.
-    ///   - after: the last name of the previous page, or empty.
-    ///   - limit: the most sessions.
+    /// - Parameter after: the last name of the previous page, or empty.
     public init(prefix: String, after: String, limit: Int) {
         // Every character of a name is after "!" and before DEL.
         lower = after.isEmpty ? prefix : max(prefix, after + "!")
@@ -28,7 +25,7 @@ public struct SessionEntry: Sendable, Equatable {
     public let name: String
     /// The revision's text.
     public let revision: String
-    /// The visible rows of the head, and the session's bytes in its store.
+    /// The visible rows of the head, and the bytes in the store.
     public let rows, bytes: Int
     public var expires: WallTime
 
@@ -78,9 +75,8 @@ public struct FirstNames {
     }
 }
 
-/// All slots of a table, each at an index that it keeps while it is there. So a listing can go through a stride at a
-/// time, let others use the table in between, and still meet every slot that stays throughout. Adding and removing cost
-/// O(1).
+/// All slots of a table, each at an index that it keeps. So a listing can go through a stride at a time, let others use
+/// the table in between, and still meet every slot that stays throughout. Adding and removing cost O(1).
 struct SlotArray {
     /// Retained by the table; nil at a free index.
     private var slots: [Unmanaged<SessionSlot>?] = []

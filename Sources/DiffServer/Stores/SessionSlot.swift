@@ -9,16 +9,14 @@ import Synchronization
 public final class SessionSlot: Sendable {
     public let name: String
     private let content: Locked<Content>
-    /// The number of readers, readable without the lock.
+    /// The number of readers, without the lock.
     private let readers = Atomic<Int>(0)
 
     private struct Content {
         /// Nil once the session is gone; the slot is never used again then.
         var value: Value?
-        /// What readers keep of the head; made when there is one.
         var cache: (any HeadCache)?
         var readers: [ObjectIdentifier: any SessionReader] = [:]
-        /// How many of the readers are anonymous.
         var anonymousReaders = 0
 
         /// Those without credentials are at most half.
@@ -48,10 +46,8 @@ public final class SessionSlot: Sendable {
             if case .evicted(_, _, let ground, _) = self { ground } else { session?.fetchGround }
         }
 
-        /// Whether it is this very session.
         func isAwake(_ session: Session) -> Bool { if case .awake(let own) = self { own === session } else { false } }
 
-        /// Nil if there is no session yet.
         var revision: Revision? {
             if case .evicted(let revision, _, _, _) = self { revision } else { session?.revision }
         }
@@ -66,7 +62,6 @@ public final class SessionSlot: Sendable {
     /// Guarded by the table's lock.
     public nonisolated(unsafe) var recency = Recency()
 
-    /// A slot that is in no table yet.
     init(name: String, _ session: Session) {
         self.name = name
         content = Locked(Content(value: .awake(session)))
@@ -91,8 +86,7 @@ public final class SessionSlot: Sendable {
         if case .placeholder = content.withLock({ $0.value }) { true } else { false }
     }
 
-    /// The session as it is now, awake from now on; nil once it is gone or evicted. O(1), and O(items) if it was
-    /// compact.
+    /// The session, awake from now on; nil once it is gone or evicted. O(1), or O(items) if it was compact.
     var session: Session? {
         while true {
             switch content.withLock({ $0.value }) {
@@ -110,7 +104,7 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    /// The session as it is now, if it is awake.
+    /// The session, if it is awake.
     public var awakeSession: Session? {
         guard case .awake(let session) = content.withLock({ $0.value }) else { return nil }
         return session
@@ -134,12 +128,11 @@ public final class SessionSlot: Sendable {
 
     var isInMemory: Bool { sessionInMemory != nil }
 
-    /// The session as it is now, awake or not; nil once it is gone or evicted.
+    /// The session, awake or not; nil once it is gone or evicted.
     var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 
-    /// Packs the session until it is used again. O(items).
-    ///
-    /// - Returns: the bytes it holds now; nil if it was not awake, or has changed meanwhile.
+    /// Packs the session until it is used again. Returns the bytes it holds then; nil if it was not awake, or has
+    /// changed meanwhile. O(items).
     func compact() -> Int? {
         guard let session = awakeSession else { return nil }
         let compact = CompactSession(session)
@@ -152,9 +145,7 @@ public final class SessionSlot: Sendable {
         return isDone ? compact.footprint : nil
     }
 
-    /// Forgets what its history has no more room for, if nobody writes it meanwhile.
-    ///
-    /// - Returns: the session since then.
+    /// Forgets what its history has no more room for, unless somebody writes it meanwhile; returns the new session.
     func trimHistory(of session: Session, at now: Instant, bounds: History.Bounds) -> Session? {
         var history = session.history
         history.trim(at: now, bounds: bounds)
@@ -166,7 +157,7 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    /// What readers keep of the head.
+    /// What readers keep of the head; made when there is one.
     public func cache(in caches: any HeadCaches) -> any HeadCache {
         content.withLock { content in
             if let cache = content.cache { return cache }
@@ -177,11 +168,10 @@ public final class SessionSlot: Sendable {
     }
 
     /// Puts `next` in place of a session, if that is still there: in a store the version says so, otherwise the
-    /// revision and the settings.
+    /// revision and the settings. Returns whether it was.
     ///
     /// - Parameter keepsReplays: whether to keep answered keys that `next` does not know: writes that changed nothing
     ///   may have added them while `next` was computed, and left the revision unchanged.
-    /// - Returns: whether it was replaced.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         var (cache, change, isWithdrawn): ((any HeadCache)?, Changeset?, Bool) = (nil, nil, false)
         let isNewRevision = next.head.revision != before.head.revision
@@ -213,9 +203,7 @@ public final class SessionSlot: Sendable {
         return true
     }
 
-    /// Removes the session, if it is the expected one.
-    ///
-    /// - Returns: its readers, to be notified; nil if nothing was removed.
+    /// Removes the session, if it is the expected one. Returns its readers, to be told; nil if nothing was removed.
     func emptied(of expected: ExpectedSession) -> [any SessionReader]? {
         content.withLock { content in
             guard let value = content.value else { return nil }
@@ -232,12 +220,11 @@ public final class SessionSlot: Sendable {
 
     // MARK: Leaving memory
 
-    /// What a slot had in memory, to be freed outside any lock.
+    /// What a slot had in memory, to be freed outside any lock, except for what others hold.
     struct EvictedContent {
         fileprivate let value: Value?
         fileprivate let cache: (any HeadCache)?
 
-        /// Frees it, except for what others hold.
         func free() { cache?.forget() }
     }
 
@@ -255,9 +242,7 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    /// Puts a session into a slot without one.
-    ///
-    /// - Returns: the readers, if the revision is new to them; nil if the slot has a session.
+    /// Puts a session into a slot without one; nil if it has one. Returns the readers, if the revision is new to them.
     func bringBack(_ session: Session) -> [any SessionReader]? {
         content.withLock { content in
             guard let value = content.value, value.session == nil else { return nil }

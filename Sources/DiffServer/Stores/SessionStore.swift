@@ -1,13 +1,9 @@
-// Where sessions live. The wire contract does not depend on it: a store is asked for a session, is given the one that
-// follows a revision, and says whether it was the next. A store only keeps values; they are computed elsewhere.
+// A store is asked for a session, is given the one that follows a revision, and says whether it was the next. It only
+// keeps values; they are computed elsewhere.
 //
 // Every store has a `SessionTable`: this process's sessions as parsed values, and the readers that wait for them. For
 // `memory` the table is the store, and every call completes at once. For the others it is a cache, and they ensure that
-// a value is used only while it is the head.
-//
-// The target knows sessions and their waiting readers, but not HTTP. Others implement the protocols that it needs: a
-// loop is a `WorkExecutor`, a request a `TransactionContext`, a token a `RevocableToken`, and the cache of a head's
-// answers a `HeadCache`. docs/stores.md says how to add a store.
+// a value is used only while it is the head. docs/stores.md says how to add a store.
 
 import DiffClock
 import DiffSessions
@@ -28,12 +24,11 @@ public protocol SessionStore: AnyObject, Sendable {
     /// Orders the writes of each session, so that they follow each other without conflicts; nil if that gains nothing.
     var turns: PendingWrites? { get }
 
-    /// Since when the store has not been reached, though it was asked each second; nil while it is reached, and for a
-    /// store in memory.
+    /// Since when the store has not been reached, though it was asked each second; nil while it is reached.
     var silentSince: Instant? { get }
 
-    /// The session that the queued writes will make; nil if there are none, or if nothing can follow them. Does not
-    /// count as use.
+    /// The session that the queued writes will make; nil if there are none, or nothing can follow. Does not count as
+    /// use.
     func pending(_ name: String) -> Session?
     /// The session to try a write on before the head is loaded; nil if it is better to load it. Counts as use.
     func expected(_ name: String) -> SessionView?
@@ -72,12 +67,12 @@ public protocol SessionStore: AnyObject, Sendable {
     func releaseLease(
         _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
     ) -> Stored<Void>
-    /// Called when the first reader of a slot comes or the last one leaves (see `slot.readerCount`): while the slot has
-    /// readers, it must be told of other processes' commits.
+    /// Called when the first reader of a slot comes or the last one leaves: while it has readers, it must be told of
+    /// other processes' commits.
     func watch(_ slot: SessionSlot)
     /// Removes expired sessions. Called each second.
     func sweep()
-    /// Ends everything under way as the process closes. Whatever was acknowledged is kept.
+    /// Ends everything under way. Whatever was acknowledged is kept.
     func close()
 }
 
@@ -146,9 +141,9 @@ public struct StoreError: Error, CustomStringConvertible {
 
 // MARK: - Leases
 //
-// Several nodes may serve a session, and its source should be asked once for all of them. So a node acquires the lease
-// before it asks. The lease is busy while its holder asks, and then free but not due until the next time. It carries a
-// note of the outcome, so that every node knows how old the list is. A node that dies loses its leases after a while.
+// Several nodes may serve a session, and its source should be asked once for all of them. A lease is busy while its
+// holder asks, and then free but not due until the next time. It carries a note of the outcome, so that every node
+// knows how old the list is. A node that dies loses its leases after a while.
 
 /// The outcome of an attempt to acquire a session's lease.
 public enum SourceLease: Sendable {

@@ -5,7 +5,7 @@ extension SessionTable {
     /// The state that the table's lock guards.
     public struct Registry {
         var slots: [String: SessionSlot] = [:]
-        /// Slots that are still held although their sessions were evicted, see below.
+        /// Held slots of evicted sessions, see below.
         var evicted: [String: EvictedSlot] = [:]
         var slotArray = SlotArray()
         var order = RecencyOrder()
@@ -54,7 +54,6 @@ extension SessionTable.Registry {
         slot.recency.bytes = bytes
     }
 
-    /// Adds a slot to the map and the lists.
     mutating func add(_ slot: SessionSlot) {
         advanceGeneration(of: slot.name)
         slots[slot.name] = slot
@@ -62,7 +61,6 @@ extension SessionTable.Registry {
         order.add(slot)
     }
 
-    /// Records a use of a slot: it becomes the most recently used, and its time to live restarts.
     mutating func use(_ slot: SessionSlot, at now: Instant) {
         slot.recency.renew(at: now)
         order.touch(slot)
@@ -99,10 +97,8 @@ extension SessionTable.Registry {
 
 // MARK: - Names without a session
 
-/// A miss in the table; tells whether the name changed while the store was asked. If sessions of the name come or go
-/// before the store answers, the answer may be older than what others have seen.
-///
-/// Must not be released under the table's lock.
+/// A miss in the table. If sessions of the name come or go before the store answers, the answer may be older than what
+/// others have seen. Must not be released under the table's lock.
 public final class MissToken: Sendable {
     fileprivate let name: String
     fileprivate let generation: Int
@@ -124,7 +120,7 @@ public final class MissToken: Sendable {
     }
 }
 
-/// How often sessions of a name have come, or were found to be gone, while a store was being asked about it.
+/// How often sessions of a name have come, or were found to be gone, while a store was asked.
 struct NameGeneration {
     var askers = 0
     var count = 0
@@ -142,11 +138,10 @@ extension SessionTable.Registry {
 
 // MARK: - Slots without a session
 //
-// In front of a store the table is a cache, so an evicted session has not ended: its slot only drops the value. While a
-// reader or a request holds the slot, the table finds it by name, and the session comes back into it. So a name has one
-// slot at a time, readers stay registered while their session is evicted, and a commit finds the readers to wake.
-//
-// A session that does not exist yet has a placeholder: its readers hold the slot in which it will appear.
+// In a cache the slot of an evicted session only drops the value. While a reader or a request holds the slot, the table
+// finds it by name, and the session comes back into it. So a name has one slot at a time, readers stay registered while
+// their session is evicted, and a commit finds the readers to wake. Readers of a session that does not exist yet hold a
+// placeholder, in which it will appear.
 
 /// A slot that is held although its session was evicted.
 struct EvictedSlot {
@@ -159,7 +154,6 @@ extension SessionTable {
     /// An evicted slot, the bytes charged for it, and its content if a store still has the session.
     typealias Evicted = (slot: SessionSlot, bytes: Int, content: SessionSlot.EvictedContent?)
 
-    /// The slot of an evicted session.
     public func evictedSlot(_ name: String) -> SessionSlot? { registry.withLock { $0.evicted[name]?.slot } }
 
     /// The slot of a session, in memory or evicted. Does not count as use.

@@ -1,5 +1,3 @@
-// All sessions of this process: by name, in order of use, within a memory budget.
-//
 // One lock guards the map, the order of use and the sums. It is held for a look-up and a few pointers. States are
 // values in slots with their own locks, so a reader of one session never waits for the writer of another.
 
@@ -8,7 +6,7 @@ import DiffSessions
 import SnapshotKit
 import Synchronization
 
-/// The sessions in memory, with their readers.
+/// The sessions in memory, with their readers: by name, in order of use, within a memory budget.
 public final class SessionTable: Sendable {
     public struct Bounds: Sendable {
         /// The most bytes of snapshots and histories.
@@ -26,12 +24,10 @@ public final class SessionTable: Sendable {
     public let bounds: Bounds
     public let counters = SessionCounters()
     public let revocations = Revocations()
-    /// How long the store took, if the table is a cache.
     public let storeTimes = StoreTimes()
     let registry: Locked<Registry>
     /// Makes digests if the table is the store; nil if it is a cache.
     private let ownHash: KeyedHash?
-    /// The caches of what readers need of each head.
     public let caches: any HeadCaches
     public let account: MemoryAccount
     private let onEviction: @Sendable (_ bytes: Int) -> Void
@@ -50,16 +46,15 @@ public final class SessionTable: Sendable {
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
-    /// Whether the session of this name is fetched from a source. Set before there are sessions.
+    /// Whether a session is fetched from a source. Set before there are sessions.
     public nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
 
-    /// Whether the table is a cache of a store: a session that leaves it then lives on in the store.
+    /// Whether a session that leaves the table lives on in a store.
     public var isCache: Bool { ownHash == nil }
 
-    /// The names of all sessions that are in memory, evicted but held, or awaited. O(sessions).
+    /// The names of all sessions in memory, evicted but held, or awaited. O(sessions).
     public var names: [String] { registry.withLock { Array($0.slots.keys) + $0.evicted.keys } }
 
-    /// The number of sessions, and their bytes.
     public var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
 
     // MARK: Reading
@@ -89,7 +84,7 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// A live session in the table. Counts as use.
+    /// A live session. Counts as use.
     public func view(_ name: String, isHead: Bool = true) -> SessionView? {
         slot(name).flatMap { SessionView($0, of: self, isHead: isHead) }
     }
@@ -99,7 +94,6 @@ public final class SessionTable: Sendable {
         registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
     }
 
-    /// Whether the table has a session, expired or not.
     public func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
 
     /// When a session expires unless it is used again.
@@ -149,7 +143,6 @@ public final class SessionTable: Sendable {
         return slot
     }
 
-    /// Replaces the session that `next` was made from, if it is still there.
     public func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
         var next = next
         if !hasRoom(for: next) {
@@ -162,8 +155,8 @@ public final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// Adopts a session that a store has written, even if the slot was evicted meanwhile. If the slot has changed in
-    /// another way, it has a newer version, or the next request loads one; the commit counts nevertheless.
+    /// Adopts a session that a store has written, even if the slot was evicted meanwhile. If it has changed otherwise,
+    /// it has a newer version, or the next request loads one.
     func took(_ next: Session, in slot: SessionSlot, after before: Session) {
         if hasRoom(for: next) { _ = replace(slot, before, by: next, keepsReplays: true) }
         count(next, after: before)
@@ -200,7 +193,7 @@ public final class SessionTable: Sendable {
         public var view: SessionView? { if case .session(let view) = self { view } else { nil } }
     }
 
-    /// What the table has of a session before the store is asked. Counts as use.
+    /// To be asked before the store is. Counts as use.
     public func known(_ name: String) -> Known {
         if let view = view(name) { return .session(view) }
         let miss = MissToken(of: name, in: self)
@@ -221,11 +214,9 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// Records that the store has no session of this name. Drops the table's session if it still has the version that
-    /// it had when the store was asked.
+    /// Drops a session that the store no longer has, if its version is the one from when the store was asked.
     ///
-    /// - Returns: whether the table now has nothing. If not, another version has come meanwhile, and the store must be
-    ///   asked again.
+    /// - Returns: false if another version has come meanwhile, so that the store must be asked again.
     public func foundNothing(of name: String, at version: UInt64?) -> Bool {
         let slot = registry.withLock { registry in
             registry.advanceGeneration(of: name)
@@ -246,7 +237,6 @@ public final class SessionTable: Sendable {
         drop(slot, revision.map(ExpectedSession.revision) ?? .any)
     }
 
-    /// Removes a session if it is the expected one.
     public func drop(_ slot: SessionSlot, _ expected: ExpectedSession) -> Result<Void, StoreFailure> {
         // Under both locks: an empty slot that kept its name would block the next session of that name.
         let readers = registry.withLock { registry in
@@ -268,8 +258,7 @@ public final class SessionTable: Sendable {
         evict(registry.withLock { $0.evict(from: self, sparing: nil) })
     }
 
-    /// Whether a session would fit if everything else were evicted. In a cache only the newest state has to fit: the
-    /// history can leave memory, and is loaded when needed.
+    /// Whether a session would fit if everything else were evicted. In a cache the history can leave memory.
     public func hasRoom(for session: Session) -> Bool {
         (isCache ? session.head.footprint : session.footprint) <= bounds.bytes
     }
@@ -321,9 +310,7 @@ public final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Removes expired sessions without readers. O(all), but no caller waits for more than one stride of them.
-    ///
-    /// - Returns: the slots of the removed sessions.
+    /// Removes and returns expired sessions without readers. O(all), but no caller waits for more than one stride.
     public func sweep(at now: Instant) -> [SessionSlot] {
         forgetOversize(at: now)
         makeRoom()
@@ -361,9 +348,8 @@ public final class SessionTable: Sendable {
         return slots.flatMap(\.currentReaders)
     }
 
-    /// Dismisses all readers as the server closes: one after another, within `window`.
-    ///
-    /// - Returns: when the last one leaves.
+    /// Dismisses all readers as the server closes, one after another, within `window`; returns when the last one
+    /// leaves.
     public func dismissReaders(within window: Duration) -> Duration {
         let readers = readers
         let schedule = DrainSchedule(of: readers.count, within: window)

@@ -24,7 +24,7 @@ public struct SessionView: Sendable {
         (self.slot, self.session, self.table, self.isHead, self.share) = (slot, session, table, isHead, share)
     }
 
-    /// A view of the slot's current session.
+    /// A view of the current session.
     public var renewed: SessionView? { SessionView(slot, of: table, isHead: isHead) }
 
     /// What to hold while waiting for a worker: nothing if the slot has the state, so that it can be found again. But a

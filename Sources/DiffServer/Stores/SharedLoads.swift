@@ -11,8 +11,8 @@ public final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Senda
     private static var guaranteed: Int { 16 }
     private let waiting = Locked(Waiting())
 
-    /// - Parameter limit: the most requests that may wait, for all loads together. Beyond that, one more is refused if
-    ///   `guaranteed` already wait for the same load.
+    /// - Parameter limit: the most requests that may wait for all loads. Beyond it, one more is refused if `guaranteed`
+    ///   already wait for the same load.
     public init(limit: Int = .max) { self.limit = limit }
 
     /// Waits with the others. True for the first, which must load, and then call all that it removes.
@@ -28,7 +28,7 @@ public final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Senda
         return isFirst ?? false
     }
 
-    /// Removes the current waiters, to be called with the result. A later request loads again.
+    /// Removes those that wait, to be called with the result. A later request loads again.
     public func removeAll(for key: Key) -> [Completion<Value>] {
         waiting.withLock { waiting in
             let removed = waiting.completions.removeValue(forKey: key) ?? []

@@ -6,14 +6,12 @@ public struct StoreCopy {
     private let source, target: any SessionArchive
     private let prefix: String
     private let hash: KeyedHash
-    /// Told of each session that stays behind.
     private let warn: (String) -> Void
 
     private var (copied, equal, bytes, revoked) = (0, 0, 0, 0)
-    /// How many sessions could not be copied.
     public private(set) var missed = 0
 
-    /// - Parameter prefix: of the names of the sessions to copy.
+    /// - Parameter warn: told of each session that stays behind.
     public init(
         _ source: any SessionArchive, _ target: any SessionArchive, of prefix: String, warn: @escaping (String) -> Void
     ) {

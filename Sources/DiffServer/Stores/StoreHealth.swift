@@ -25,7 +25,7 @@ public final class StoreHealth: Sendable {
         var since = Instant.now
         /// The reasons of this outage that were logged.
         var reasons: Set<String> = []
-        /// When it was last said that a write was refused though others are taken.
+        /// When a refusal was last logged.
         var refused: Instant?
     }
 
@@ -35,8 +35,7 @@ public final class StoreHealth: Sendable {
     private let state = Locked(State())
     private let isWhole = Atomic<Bool>(true)
     private let log: @Sendable (_ message: String, _ level: String) -> Void
-    /// When the first question since the last answer was asked, in nanoseconds of `Instant`; `never` if all are
-    /// answered.
+    /// When the oldest open question was asked, in nanoseconds of `Instant`; `never` if all are answered.
     private let unanswered = Atomic<Int64>(Instant.never.nanoseconds)
 
     /// - Parameter log: takes a line; called under a lock.
@@ -44,10 +43,10 @@ public final class StoreHealth: Sendable {
         self.log = log
     }
 
-    /// Whether nothing is failing. Takes no lock.
+    /// Whether nothing is failing, without the lock.
     public var isHealthy: Bool { isWhole.load(ordering: .relaxed) }
 
-    /// Since when a question to the store is unanswered; nil if all are answered.
+    /// Since when a question is open; nil if all are answered.
     public var silentSince: Instant? {
         let first = unanswered.load(ordering: .relaxed)
         return first == Instant.never.nanoseconds ? nil : Instant(nanoseconds: first)
@@ -92,7 +91,6 @@ public final class StoreHealth: Sendable {
         }
     }
 
-    /// Takes no lock if nothing is failing.
     public func recover(_ part: Part, at now: Instant = .now) {
         if isHealthy { return }
         state.withLock { state in

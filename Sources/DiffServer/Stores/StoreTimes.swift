@@ -23,7 +23,7 @@ public final class StoreTimes: Sendable {
 }
 
 extension Progress where Failure == StoreFailure {
-    /// The result of `begin`, as by `of`. Adds the time until the result to `times`.
+    /// The result of `begin`, as by `of`, whose time is added to `times`.
     public static func timed(
         _ operation: StoreTimes.Operation, in times: StoreTimes, _ begin: (@escaping Completion<Value>) -> Void
     ) -> Progress {

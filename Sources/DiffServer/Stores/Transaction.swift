@@ -1,6 +1,6 @@
-// The path of an operation through any store: the session is loaded, the operation decides, and the session that it
-// makes replaces the one it was made from. Nothing is computed under a lock, so a large write delays nobody. If another
-// write came first, the operation starts again from the new session.
+// The session is loaded, the operation decides, and the session that it makes replaces the one it was made from.
+// Nothing is computed under a lock, so a large write delays nobody. If another write came first, the operation starts
+// again.
 //
 // A write is first tried on the session in the table, without asking the store whether that is still the head: the
 // store compares versions on commit, so a write costs one round trip. Any other outcome of such an attempt, above all a
@@ -61,7 +61,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     /// Far beyond real contention: a store that reports as many conflicts contradicts itself.
     private static var mostConflicts: Int { 100_000 }
-    /// After this many conflicts, a write loads the head, so that the store reports a head that cannot be read.
+    /// Conflicts after which a write loads the head, so that the store reports one that cannot be read.
     private static var patience: Int { 32 }
 
     /// The session that a write is decided on.
@@ -112,7 +112,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func begin() -> Attempt { operation.isWrite ? inTurn(.expected) : load(again: false) }
 
-    /// Decides once it is the write's turn, if the store has turns.
     private func inTurn(_ base: Base) -> Attempt {
         guard operation.isWrite, let turns = store.turns else { return decide(on: base) }
         guard turns.takeTurn(session) else { return inLine(of: turns, base.held, isOvertaken: false) }
@@ -143,8 +142,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Does not use `after`, and neither does `swap` below: its closure would be allocated even when the store answers
-    /// at once.
+    /// Not by `after`, and neither is `swap` below: its closure would be allocated even if the store answers at once.
     private func load(again: Bool) -> Attempt {
         switch store.load(session, again: again, on: context.executor) {
         case .done(let result): loaded(result)
@@ -270,7 +268,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     // MARK: Waiting
 
-    /// Takes the next step: at once, or where the context continues.
+    /// Takes the next step, at once or where the context continues.
     private func after<Value, Failure>(
         _ progress: Progress<Value, Failure>, in part: RequestTimes.Part = .store,
         _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
@@ -309,7 +307,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
 // MARK: - Context
 
-/// The context of a transaction: a request, or a list that fetches itself.
+/// What a transaction is for: a request, or a list that fetches itself.
 public protocol TransactionContext: AnyObject, Sendable {
     var store: any SessionStore { get }
     /// The session's name.
@@ -329,7 +327,6 @@ public protocol TransactionContext: AnyObject, Sendable {
     /// Whether long work may wait for a worker.
     var takesLongWork: Bool { get }
 
-    /// Does long work on a worker thread.
     func runLong(_ work: @escaping @Sendable () -> Void)
     /// Does long work of a write that has its session's turn, for which others wait.
     func runInTurn(_ work: @escaping @Sendable () -> Void)
@@ -337,7 +334,6 @@ public protocol TransactionContext: AnyObject, Sendable {
     func readiness(sessionExists: Bool) -> Progress<Void, SourceFailure>?
     /// Whether the caller may do this to a session, or learn that there is none (nil).
     func admits(_ session: Session?) -> Bool
-    /// Counts a conflict with another write.
     func countConflict()
     func count(_ failure: StoreFailure)
 }
