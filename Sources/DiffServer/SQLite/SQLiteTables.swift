@@ -10,20 +10,18 @@ import SnapshotKit
 
 /// A session as it was found in the database.
 struct FoundSession: Sendable {
-    typealias Log = [(id: UInt64, body: [UInt8])]
-
-    var version: UInt64
-    var revision: String
+    let version: UInt64
+    let revision: String
     /// Milliseconds since 1970.
-    var expires: Int
+    let expires: Int
     /// The estimated memory of the record and the session during loading, in bytes.
-    var size: Int
-    var record: SessionRecord
+    let size: Int
+    let record: SessionRecord
     /// The checksum of `record.meta`.
-    var sum: UInt64
+    let sum: UInt64
     /// Entries that the record covers already, and those after it, oldest first.
-    var covered: Log = []
-    var behind: Log = []
+    var covered: [(id: UInt64, body: [UInt8])] = []
+    var behind: [(id: UInt64, body: [UInt8])] = []
     /// Whether an entry after the record is missing.
     var hasGap = false
 }
@@ -71,8 +69,23 @@ extension SQLiteDatabase {
             (last, covered) = (row.word(6), row.word(7))
         }
         guard var found, found.size <= most else { return found }
-        (found.covered, found.behind, found.hasGap) = try log(from: last, covered: covered)
+        try addLog(to: &found, from: last, covered: covered)
         return found
+    }
+
+    private func addLog(to found: inout FoundSession, from last: UInt64, covered: UInt64) throws(Failure) {
+        var id = last
+        found.hasGap = last != covered
+        while id != 0 {
+            var entry: (previous: UInt64, body: [UInt8])?
+            try run("SELECT previous, body FROM entry WHERE id = ?", [.word(id)]) { entry = ($0.word(0), $0.blob(1)) }
+            guard let entry else { break }
+            if found.hasGap { found.behind.append((id, entry.body)) } else { found.covered.append((id, entry.body)) }
+            id = entry.previous
+            if id == covered { found.hasGap = false }
+        }
+        found.covered.reverse()
+        found.behind.reverse()
     }
 
     /// The sessions in a range, in order, and one beyond the limit.
@@ -94,40 +107,21 @@ extension SQLiteDatabase {
         return found
     }
 
-    private func log(
-        from last: UInt64, covered: UInt64
-    ) throws(Failure) -> (covered: FoundSession.Log, behind: FoundSession.Log, hasGap: Bool) {
-        var (past, behind): (FoundSession.Log, FoundSession.Log) = ([], [])
-        var (id, isPast) = (last, last == covered)
-        while id != 0 {
-            var entry: (previous: UInt64, body: [UInt8])?
-            try run("SELECT previous, body FROM entry WHERE id = ?", [.word(id)]) { entry = ($0.word(0), $0.blob(1)) }
-            guard let entry else { break }
-            if isPast { past.append((id, entry.body)) } else { behind.append((id, entry.body)) }
-            id = entry.previous
-            if id == covered { isPast = true }
-        }
-        return (past.reversed(), behind.reversed(), !isPast)
-    }
-
-    /// Writes a commit; false if the previous version is missing, or for a new session, if the name is taken.
+    /// Writes a commit, and deletes the entries that it supersedes; false if the previous version is missing, or for a
+    /// new session, if the name is taken.
     func write(_ commit: PendingCommit, by hash: KeyedHash) throws(Failure) -> Bool {
         let (name, log, before) = (commit.name, commit.log, commit.before)
-        let isThere: Bool
         if let before {
-            isThere = try update(log, named: name, after: before)
+            guard try update(log, named: name, after: before) else { return false }
         } else {
-            isThere = try insert(log, named: name)
+            try forgetExpired(name)
+            let end = end(log.session.settings.timeToLive)
+            guard try insert(log.session, named: name, until: end, last: log.id, covered: log.id) else { return false }
         }
-        if isThere { try write(log, name, previous: log.isStart ? 0 : before?.log.last ?? 0, hash) }
-        return isThere
-    }
-
-    private func insert(_ commit: LogCommit, named name: String) throws(Failure) -> Bool {
-        try forgetExpired(name)
-        return try insert(
-            commit.session, named: name, until: end(commit.session.settings.timeToLive), last: commit.id,
-            covered: commit.id)
+        try write(log.entry, log.id, previous: log.isStart ? 0 : before?.log.last ?? 0)
+        if let record = log.checkpoint(by: hash) { try write(record, of: name, by: hash) }
+        for entry in log.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
+        return true
     }
 
     /// - Parameter end: in milliseconds.
@@ -150,7 +144,7 @@ extension SQLiteDatabase {
         var values: [Value] = [
             .word(session.version), .text(session.head.revision.text), .word(commit.id),
             .word(commit.isCheckpoint ? commit.id : 0), .integer(session.rows), .integer(session.log.bytes),
-            .text(name), .word(before.version), .integer(leastEnd(time)),
+            .text(name), .word(before.version), .integer(clock.milliseconds(.now + time.wholeNanoseconds / 16 * 17)),
         ]
         // Rewrites the expiry only if need be, since it is indexed.
         if before.settings.timeToLive == time {
@@ -169,15 +163,6 @@ extension SQLiteDatabase {
             """, values) == 1
     }
 
-    /// Writes the entry of a commit, and its checkpoint if it has one; deletes the entries that it supersedes.
-    private func write(
-        _ commit: LogCommit, _ name: String, previous: UInt64, _ hash: KeyedHash
-    ) throws(Failure) {
-        try write(commit.entry, commit.id, previous: previous)
-        if let record = commit.checkpoint(by: hash) { try write(record, of: name, by: hash) }
-        for entry in commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
-    }
-
     func write(_ entry: [UInt8], _ id: UInt64, previous: UInt64) throws(Failure) {
         try run("INSERT INTO entry VALUES (?, ?, ?)", [.word(id), .word(previous), .blob(entry)])
     }
@@ -189,13 +174,12 @@ extension SQLiteDatabase {
     }
 
     /// Removes a session; false if it has another version, or none.
-    package func delete(_ name: String, version: UInt64) throws(Failure) -> Bool {
-        try delete(
-            "DELETE FROM session WHERE name = ? AND version = ? RETURNING last", [.text(name), .word(version)])
+    func delete(_ name: String, version: UInt64) throws(Failure) -> Bool {
+        try delete("DELETE FROM session WHERE name = ? AND version = ? RETURNING last", [.text(name), .word(version)])
     }
 
     /// Removes whatever there is under a name.
-    package func delete(_ name: String) throws(Failure) {
+    func delete(_ name: String) throws(Failure) {
         _ = try delete("DELETE FROM session WHERE name = ? RETURNING last", [.text(name)])
     }
 
@@ -258,49 +242,33 @@ extension SQLiteDatabase {
 
     // MARK: Settings
 
-    /// A setting; a missing one is set to `value`.
-    private func setting(_ name: String, orElse value: String) throws(Failure) -> String {
-        try run("INSERT INTO setting VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(name), .text(value)])
-        var found = value
-        try run("SELECT value FROM setting WHERE name = ?", [.text(name)]) { found = $0.text(0) }
-        return found
-    }
-
     /// The digest key that the database was created with; a new one gets the given key, or else `new`.
     ///
     /// - Throws: if another key was given.
     func digestKey(_ given: String?, orElse new: String) throws(Failure) -> String {
-        let key = try setting("digest-key", orElse: given ?? new)
-        if let given, given != key { throw Self.otherKey }
-        return key
+        try run("INSERT INTO setting VALUES ('digest-key', ?) ON CONFLICT DO NOTHING", [.text(given ?? new)])
+        return try checkDigestKey(given) ?? new
     }
 
     /// - Throws: if the database was created with another key than the given one, or cannot be read.
-    func checkDigestKey(_ given: String?) throws(Failure) {
+    @discardableResult
+    func checkDigestKey(_ given: String?) throws(Failure) -> String? {
         var found: String?
         try run("SELECT value FROM setting WHERE name = 'digest-key'") { found = $0.text(0) }
-        if let given, let found, given != found { throw Self.otherKey }
+        if let given, let found, given != found { throw Failure(message: "created with a different --digest-key") }
+        return found
     }
-
-    private static let otherKey = Failure(message: "created with a different --digest-key")
 
     /// Tests whether the database can be written to.
-    func probe() throws(Failure) {
-        try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(now)")])
-    }
+    func probe() throws(Failure) { try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(now)")]) }
 
     /// Milliseconds by the store's clock.
     var now: Int { clock.milliseconds(.now) }
 
-    private func leastEnd(_ left: Duration) -> Int { clock.milliseconds(.now + left.wholeNanoseconds / 16 * 17) }
-
     private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left.wholeNanoseconds / 32 * 35) }
-}
 
-extension SQLiteDatabase {
-    /// Sets the clock by the record of the previous process.
-    ///
-    /// A session that outlives the longest time to live was written under a wrong clock, and gets that time now.
+    /// Sets the clock by the record of the previous process. A session that outlives the longest time to live was
+    /// written under a wrong clock, and gets that time now.
     func startClock(wall: WallClock) throws(Failure) {
         var mark: StoreClock.Mark?
         try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }
