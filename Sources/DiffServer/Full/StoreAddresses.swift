@@ -31,7 +31,7 @@ struct SQLiteAddress: StoreAddress {
     }
 
     func check(_ options: Options) throws(StoreError) -> String? {
-        try SQLiteStore.check(path, digestKey: options.digestKey)
+        try SQLiteFile.check(path, digestKey: options.digestKey)
     }
 
     func archive(_ options: Options, isSource: Bool) throws(StoreError) -> any SessionArchive {

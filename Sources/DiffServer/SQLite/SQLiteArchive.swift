@@ -20,7 +20,7 @@ package final class SQLiteArchive: SessionArchive {
     /// - Throws: if the file cannot be used.
     package init(path: String, digestKey: String?, newKey: String, isSource: Bool) throws(StoreError) {
         self.path = path
-        if isSource, access(path, F_OK) != 0 { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
+        if isSource, access(path, F_OK) != 0 { throw StoreError(ofLastCallAt: path) }
         file = try SQLiteFile(path: path)
         // A commit is whole on disk, or not there at all; the last ones are there once it is closed.
         database = try file.connection(isDurable: false, cache: 16 << 20)

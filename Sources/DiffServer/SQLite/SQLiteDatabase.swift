@@ -33,7 +33,8 @@ final class SQLiteDatabase {
         var opened: OpaquePointer?
         let flags = isStill ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // An absolute path that begins with two slashes would name a host.
-        let name = isStill ? "file:\(path.hasPrefix("/") ? "//" : "")\(Self.escaped(path))?immutable=1" : path
+        let escaped = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        let name = isStill ? "file:\(path.hasPrefix("/") ? "//" : "")\(escaped)?immutable=1" : path
         let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
@@ -42,11 +43,6 @@ final class SQLiteDatabase {
         }
         handle = opened
         sqlite3_busy_timeout(handle, 5000)
-    }
-
-    /// Escapes a path for a URI.
-    private static func escaped(_ path: String) -> String {
-        path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
     }
 
     deinit { close() }
@@ -86,7 +82,6 @@ final class SQLiteDatabase {
 
     /// Runs statements once.
     func execute(_ sql: String) throws(Failure) {
-        guard handle != nil else { throw Failure(message: "the database is closed") }
         try check(sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
@@ -99,7 +94,6 @@ final class SQLiteDatabase {
 
     private func prepared(_ sql: StaticString) throws(Failure) -> OpaquePointer {
         for statement in statements where statement.text == sql.utf8Start { return statement.prepared }
-        guard handle != nil else { throw Failure(message: "the database is closed") }
         var statement: OpaquePointer?
         let code = sql.withUTF8Buffer { text in
             text.withMemoryRebound(to: CChar.self) {
@@ -143,7 +137,8 @@ final class SQLiteDatabase {
     private func check(_ code: Int32) throws(Failure) { if code != SQLITE_OK { throw failure() } }
 
     private func failure() -> Failure {
-        Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+        if handle == nil { return Failure(message: "the database is closed") }
+        return Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
     }
 
     /// Whether no transaction is open; an error may have ended it.
@@ -172,7 +167,7 @@ final class SQLiteDatabase {
 // MARK: - The file
 
 /// The file of a store, opened and checked: it is ours, of a known format, and no other process uses it.
-struct SQLiteFile {
+package struct SQLiteFile {
     /// Tells our databases from those of other programs ("diff").
     private static let applicationID = 0x6469_6666
     /// The format of the tables and their content. A process opens no other.
@@ -187,7 +182,7 @@ struct SQLiteFile {
     init(path: String) throws(StoreError) {
         self.path = path
         lock = CDiffSystem.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
+        guard lock >= 0 else { throw StoreError(ofLastCallAt: path) }
         // Held until the process ends, which releases it in any case.
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreError("\(path): another process has it open") }
         try checkHeader()
@@ -197,20 +192,18 @@ struct SQLiteFile {
     ///
     /// - Returns: a note on what was not compared, if anything.
     /// - Throws: why the file cannot be used.
-    static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
+    package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         // SQLite creates files beside it.
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        guard access(folder, W_OK | X_OK) == 0 else {
-            throw StoreError("\(path): \(String(cString: strerror(errno)))")
-        }
+        guard access(folder, W_OK | X_OK) == 0 else { throw StoreError(ofLastCallAt: path) }
         let descriptor = CDiffSystem.open(path, O_RDWR | O_CLOEXEC)
-        let reason = String(cString: strerror(errno))
-        defer { if descriptor >= 0 { CDiffSystem.close(descriptor) } }
         guard descriptor >= 0 else {
+            let problem = StoreError(ofLastCallAt: path)
             // A missing file will be created.
             if access(path, F_OK) != 0 { return nil }
-            throw StoreError("\(path): \(reason)")
+            throw problem
         }
+        defer { CDiffSystem.close(descriptor) }
         try SQLiteFile(path: path, lock: descriptor).checkHeader()
         var log = stat()
         if stat("\(path)-wal", &log) == 0, log.st_size > 0 {
@@ -240,7 +233,7 @@ struct SQLiteFile {
     private func checkHeader() throws(StoreError) {
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(lock, &header, header.count, 0)
-        guard count >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
+        guard count >= 0 else { throw StoreError(ofLastCallAt: path) }
         if count == 0 { return }
         func number(_ offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
         guard count == header.count, header.starts(with: "SQLite format 3\0".utf8) else {
@@ -248,10 +241,8 @@ struct SQLiteFile {
         }
         guard number(68) == Self.applicationID else { throw StoreError("\(path): not a diffserver database") }
         guard number(60) == Self.format else {
-            throw StoreError(
-                "\(path): written by another version of diffserver (format \(number(60)); "
-                    + "this one reads \(Self.format))"
-            )
+            let formats = "format \(number(60)); this one reads \(Self.format)"
+            throw StoreError("\(path): written by another version of diffserver (\(formats))")
         }
     }
 
@@ -266,9 +257,7 @@ struct SQLiteFile {
             // A page holds about seven entries of a log.
             try database.execute("PRAGMA page_size = \(Self.pageSize)")
             // Before the write-ahead log is turned on: the header must be in the file whenever the process ends.
-            if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
-                try initialize(database)
-            }
+            if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 { try initialize(database) }
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
@@ -288,4 +277,9 @@ struct SQLiteFile {
         try database.execute("PRAGMA user_version = \(Self.format)")
         try database.run("COMMIT")
     }
+}
+
+extension StoreError {
+    /// Why the last system call failed.
+    init(ofLastCallAt path: String) { self.init("\(path): \(String(cString: strerror(errno)))") }
 }

@@ -75,13 +75,6 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         database.clock = connection.clock
     }
 
-    /// Checks whether a process could use the file, even while another one does. Creates and changes nothing.
-    ///
-    /// - Throws: why the file cannot be used.
-    package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
-        try SQLiteFile.check(path, digestKey: digestKey)
-    }
-
     package var availability: StoreAvailability { health.isHealthy ? .whole : .away }
     package var silentSince: Instant? { health.silentSince }
 
