@@ -172,16 +172,26 @@ extension SQLiteStore {
     {
         guard table.hasRoom(for: next) else { return .done(.failure(.capacity)) }
         return .timed(.commit, in: table.storeTimes) { done in
-            if let slot = before?.slot, let read = before?.session {
-                commit(next, to: slot, after: read, done)
-            } else {
-                create(name, next, done)
+            guard let before else { return create(name, next, done) }
+            let (slot, read) = (before.slot, before.session)
+            follow(slot, read: read, done) { [self] last in
+                guard next.follows(last, at: read.head.revision) else { return done(.failure(.conflict)) }
+                let commit = commit(next, slot.name, to: slot, after: last, done)
+                let hasEntered = pendingWrites.enter(slot, behind: last.version, next: commit.session) {
+                    submit(commit)
+                }
+                if !hasEntered { done(.failure(.conflict)) }
             }
         }
     }
 
     package func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void> {
-        .timed(.delete, in: table.storeTimes) { drop(session.slot, after: session.session, at: revision, $0) }
+        .timed(.delete, in: table.storeTimes) { done in
+            follow(session.slot, read: session.session, done) { [self, slot = session.slot] before in
+                guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
+                drop(slot, before, done)
+            }
+        }
     }
 
     package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
@@ -204,17 +214,6 @@ extension SQLiteStore {
         guard !table.holds(name) else { return done(.failure(.conflict)) }
         guard pendingWrites.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
         submit(commit(session, name, done))
-    }
-
-    private func commit(
-        _ next: Session, to slot: SessionSlot, after read: Session, _ done: @escaping Completion<SessionSlot>
-    ) {
-        follow(slot, read: read, done) { [self] last in
-            guard next.follows(last, at: read.head.revision) else { return done(.failure(.conflict)) }
-            let commit = commit(next, slot.name, to: slot, after: last, done)
-            let hasEntered = pendingWrites.enter(slot, behind: last.version, next: commit.session) { submit(commit) }
-            if !hasEntered { done(.failure(.conflict)) }
-        }
     }
 
     /// Calls `write` with the session that the write must follow, once that is known; fails if there is none.
@@ -248,15 +247,6 @@ extension SQLiteStore {
         } done: { [self] result in
             if let slot = commit.slot, let before = commit.before { failed(result, before, slot) }
             commit.finish(result)
-        }
-    }
-
-    private func drop(
-        _ slot: SessionSlot, after read: Session, at revision: Revision?, _ done: @escaping Completion<Void>
-    ) {
-        follow(slot, read: read, done) { [self] before in
-            guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
-            drop(slot, before, done)
         }
     }
 
