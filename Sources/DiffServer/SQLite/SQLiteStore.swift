@@ -202,9 +202,6 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     // MARK: Time
 
-    /// Does nothing: only this process changes sessions of this store.
-    package func watch(_ slot: SessionSlot) {}
-
     package func sweep() {
         for slot in table.sweep(at: .now) { forget(slot.name, within: slot.recency.timeToLive / 2) }
         for (slot, left) in table.usedSinceStored() + table.readWhileAway() {

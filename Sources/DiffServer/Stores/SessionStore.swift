@@ -210,13 +210,20 @@ public struct SourceValidators: Sendable, Equatable {
 }
 
 extension SessionStore {
+
+    public var silentSince: Instant? { nil }
+    public var turns: PendingWrites? { nil }
+
     /// How to make the next version of a session now.
     public func transition(of name: String) -> SessionTransition {
         SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: table.isCache)
     }
+    public func pending(_ name: String) -> Session? { nil }
 
-    public var silentSince: Instant? { nil }
-    public var turns: PendingWrites? { nil }
+    public func expected(_ name: String) -> SessionView? { nil }
+
+    /// Nothing to do for a sole store.
+    public func watch(_ slot: SessionSlot) {}
 
     public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }
 

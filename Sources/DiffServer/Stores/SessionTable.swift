@@ -372,10 +372,6 @@ extension SessionTable: SessionStore {
     public var isSole: Bool { true }
     public var availability: StoreAvailability { .whole }
 
-    public func pending(_ name: String) -> Session? { nil }
-
-    public func expected(_ name: String) -> SessionView? { nil }
-
     public func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
         .done(.success(view(name)))
     }
@@ -400,8 +396,6 @@ extension SessionTable: SessionStore {
         revocations.add(name, upTo: moment)
         return .done(.success(()))
     }
-
-    public func watch(_ slot: SessionSlot) {}
 
     public func sweep() { _ = sweep(at: .now) }
 
