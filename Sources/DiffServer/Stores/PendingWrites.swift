@@ -354,7 +354,7 @@ public final class PendingCommit: Sendable {
             return .success(slot)
         }
         guard table.hasRoom(for: session) else { return .failure(.capacity) }
-        table.counters.created()
+        table.counters.creations.wrappingAdd(1, ordering: .relaxed)
         // If this fails, the session was loaded, changed or deleted meanwhile. The next request asks the store.
         let slot = table.adopt(session, as: name, inPlaceOf: known) ?? table.peek(name)?.slot
         return .success(slot ?? SessionSlot(outsideOf: name, session))

@@ -108,7 +108,7 @@ public final class SessionTable: Sendable {
     public func create(_ name: String, _ session: Session) -> Result<SessionSlot, StoreFailure> {
         guard hasRoom(for: session) else { return .failure(.capacity) }
         guard let slot = insert(name, session) else { return .failure(.conflict) }
-        counters.created()
+        counters.creations.wrappingAdd(1, ordering: .relaxed)
         return .success(slot)
     }
 
@@ -163,7 +163,7 @@ public final class SessionTable: Sendable {
     }
 
     private func count(_ next: Session, after before: Session) {
-        if next.head.revision != before.head.revision { counters.committed() }
+        if next.head.revision != before.head.revision { counters.commits.wrappingAdd(1, ordering: .relaxed) }
     }
 
     private func replace(_ slot: SessionSlot, _ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
@@ -295,7 +295,7 @@ public final class SessionTable: Sendable {
         for (slot, bytes, content) in evicted {
             content?.free()
             if !isCache { finish(slot, because: .evicted) }
-            counters.evicted()
+            counters.evictions.wrappingAdd(1, ordering: .relaxed)
             onEviction(bytes)
         }
     }
@@ -307,7 +307,7 @@ public final class SessionTable: Sendable {
 
     private func expire(_ slot: SessionSlot) {
         finish(slot, because: .expired)
-        counters.expired()
+        counters.expirations.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// Removes and returns expired sessions without readers. O(all), but no caller waits for more than one stride.
@@ -406,15 +406,10 @@ extension SessionTable: SessionStore {
 
 /// Counters of session events since the start.
 public final class SessionCounters: Sendable {
-    private let creations = Atomic<Int>(0)
-    private let commits = Atomic<Int>(0)
-    private let evictions = Atomic<Int>(0)
-    private let expirations = Atomic<Int>(0)
-
-    func created() { creations.wrappingAdd(1, ordering: .relaxed) }
-    func committed() { commits.wrappingAdd(1, ordering: .relaxed) }
-    func evicted() { evictions.wrappingAdd(1, ordering: .relaxed) }
-    func expired() { expirations.wrappingAdd(1, ordering: .relaxed) }
+    let creations = Atomic<Int>(0)
+    let commits = Atomic<Int>(0)
+    let evictions = Atomic<Int>(0)
+    let expirations = Atomic<Int>(0)
 
     public var values: (creations: Int, commits: Int, evictions: Int, expirations: Int) {
         (
