@@ -109,9 +109,7 @@ public final class PendingWrites: Sendable {
     public func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
         queues.withLock { queues in
             guard let queue = queues[name] else {
-                let queue = WriteQueue()
-                queue.entered = 1
-                queues[name] = queue
+                Self.queue(name, in: &queues).entered = 1
                 return true
             }
             queue.waiting.append((queue.entered, again))
@@ -127,28 +125,25 @@ public final class PendingWrites: Sendable {
     /// - Returns: whether it was queued.
     public func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         queues.withLock { queues in
-            let queue = queues[slot.name]
-            guard Self.follows(slot, version, in: queue) else { return false }
-            Self.enter(slot, next, queue, in: &queues)
+            guard Self.enter(slot, behind: version, next, in: &queues) != nil else { return false }
             submit()
             return true
         }
     }
 
-    private static func follows(_ slot: SessionSlot, _ version: UInt64, in queue: WriteQueue?) -> Bool {
-        guard let queue, queue.isUnderWay else { return slot.version == version }
-        return queue.slot === slot && queue.newest?.version == version
-    }
-
-    @discardableResult
     private static func enter(
-        _ slot: SessionSlot, _ next: Session?, _ queue: WriteQueue?, in queues: inout [String: WriteQueue]
-    ) -> WriteQueue {
-        let entered = queue ?? WriteQueue()
-        if queue == nil { queues[slot.name] = entered }
-        (entered.slot, entered.newest) = (slot, next)
-        entered.entered += 1
-        return entered
+        _ slot: SessionSlot, behind version: UInt64, _ next: Session?, in queues: inout [String: WriteQueue]
+    ) -> WriteQueue? {
+        let known = queues[slot.name]
+        if let known, known.isUnderWay {
+            guard known.slot === slot, known.newest?.version == version else { return nil }
+        } else {
+            guard slot.version == version else { return nil }
+        }
+        let queue = known ?? Self.queue(slot.name, in: &queues)
+        (queue.slot, queue.newest) = (slot, next)
+        queue.entered += 1
+        return queue
     }
 
     /// Calls back once all writes queued now are done; at once if there are none.
@@ -167,8 +162,8 @@ public final class PendingWrites: Sendable {
             guard let queue = queues[name] else { return [] }
             queue.left += 1
             if case .failure = result { queue.newest = nil } else { queue.failures = 0 }
-            let ready = queue.waiting.isEmpty ? [] : queue.waiting.filter { $0.place <= queue.left }.map(\.resume)
-            queue.waiting.removeAll { $0.place <= queue.left }
+            let ready = queue.waiting.prefix { $0.place <= queue.left }.map(\.resume)
+            queue.waiting.removeFirst(ready.count)
             if queue.isOver { queues[name] = nil }
             return ready
         }
@@ -249,9 +244,7 @@ public final class PendingWrites: Sendable {
             guard let queue = queues[name], queue.newest.take() != nil else { return false }
             queue.failures += 1
             queue.reservation = nil
-            queue.recovery = { [self, failures = queue.failures] in
-                afterQueued(of: name) { recover(failures) }
-            }
+            queue.recovery = { [self, failures = queue.failures] in afterQueued(of: name) { recover(failures) } }
             return !exchange(&queue.isTaken, with: true)
         }
         if isFree { passTurn(name) }
@@ -286,13 +279,12 @@ public final class PendingWrites: Sendable {
         _ commit: PendingCommit, to slot: SessionSlot, behind version: UInt64, on executor: any WorkExecutor
     ) -> (isQueued: Bool, carrier: (any WorkExecutor)?) {
         queues.withLock { queues in
-            let queue = queues[slot.name]
-            guard Self.follows(slot, version, in: queue) else { return (false, nil) }
-            let isIdle = queue.map { !$0.isUnderWay && !$0.isSending } ?? true
-            let entered = Self.enter(slot, commit.session, queue, in: &queues)
-            if isIdle { entered.carrier = executor }
-            guard exchange(&entered.isSending, with: true) else { return (true, entered.carrier) }
-            entered.unsent.append(commit)
+            guard let queue = Self.enter(slot, behind: version, commit.session, in: &queues) else {
+                return (false, nil)
+            }
+            if queue.entered == queue.left + 1, !queue.isSending { queue.carrier = executor }
+            guard exchange(&queue.isSending, with: true) else { return (true, queue.carrier) }
+            queue.unsent.append(commit)
             return (true, nil)
         }
     }
