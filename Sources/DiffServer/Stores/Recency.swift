@@ -2,8 +2,9 @@ import DiffClock
 
 /// What the table knows of a slot: its position in the lists, and when it expires. Guarded by the table's lock.
 public struct Recency {
-    /// The neighbours in a list of `RecencyOrder`.
-    var links = SlotLinks()
+    /// The neighbours in a list of `RecencyOrder`. Not retained: the table holds its slots, and a slot leaves all lists
+    /// when it leaves the table.
+    var newer, older: Unmanaged<SessionSlot>?
     var expires = Instant.now
     /// The value of `expires` that the store last heard of.
     var stored = Instant.now
@@ -78,13 +79,6 @@ struct AwakeSlots {
 
 // MARK: - Order
 
-/// A slot's neighbours in a list. They are not retained: the table holds its slots, and a slot leaves all lists when it
-/// leaves the table.
-struct SlotLinks {
-    var newer: Unmanaged<SessionSlot>?
-    var older: Unmanaged<SessionSlot>?
-}
-
 /// A doubly linked list of slots: adding and removing one costs O(1), and no reference counting.
 private struct SlotList {
     private var first: Unmanaged<SessionSlot>?
@@ -93,34 +87,23 @@ private struct SlotList {
     var oldest: SessionSlot? { first?.takeUnretainedValue() }
     var newest: SessionSlot? { last?.takeUnretainedValue() }
 
-    func newer(than slot: SessionSlot) -> SessionSlot? {
-        slot.recency.links.newer?.takeUnretainedValue()
-    }
+    func newer(than slot: SessionSlot) -> SessionSlot? { slot.recency.newer?.takeUnretainedValue() }
 
-    func older(than slot: SessionSlot) -> SessionSlot? {
-        slot.recency.links.older?.takeUnretainedValue()
-    }
+    func older(than slot: SessionSlot) -> SessionSlot? { slot.recency.older?.takeUnretainedValue() }
 
     /// Adds a slot as the newest.
     mutating func add(_ slot: SessionSlot) {
         let added = Unmanaged.passUnretained(slot)
-        slot.recency.links = SlotLinks(newer: nil, older: last)
-        if let newest { newest.recency.links.newer = added } else { first = added }
+        (slot.recency.newer, slot.recency.older) = (nil, last)
+        if let newest { newest.recency.newer = added } else { first = added }
         last = added
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        let links = exchange(&slot.recency.links, with: SlotLinks())
-        if let older = links.older?.takeUnretainedValue() {
-            older.recency.links.newer = links.newer
-        } else {
-            first = links.newer
-        }
-        if let newer = links.newer?.takeUnretainedValue() {
-            newer.recency.links.older = links.older
-        } else {
-            last = links.older
-        }
+        let (newer, older) = (newer(than: slot), older(than: slot))
+        if let older { older.recency.newer = slot.recency.newer } else { first = slot.recency.newer }
+        if let newer { newer.recency.older = slot.recency.older } else { last = slot.recency.older }
+        (slot.recency.newer, slot.recency.older) = (nil, nil)
     }
 }
 
@@ -131,9 +114,7 @@ enum EvictionRank: Int {
     case unread
     case read
 
-    init(_ slot: SessionSlot) {
-        self = slot.readerCount > 0 ? .read : slot.recency.isFetched ? .fetched : .unread
-    }
+    init(_ slot: SessionSlot) { self = slot.readerCount > 0 ? .read : slot.recency.isFetched ? .fetched : .unread }
 }
 
 /// Slots in order of use, with a list for each rank. All operations are amortised O(1).
