@@ -155,16 +155,14 @@ final class ReconnectingConnection: @unchecked Sendable {
     }
 
     private func begin(_ connection: RedisConnection) {
-        state = .up(
-            connection, target.replicas > 0 ? ReplicatedWrites(over: connection, replicas: target.replicas) : nil)
+        let replicas = target.replicas
+        state = .up(connection, replicas > 0 ? ReplicatedWrites(over: connection, replicas: replicas) : nil)
         isConnected.store(true, ordering: .relaxed)
         dialer.health.recover(part)
         upSince = .now
         hasFailed = false
         connection.whenLost = { [weak self] in self?.lose($0) }
-        let commands = waiting
-        waiting = []
-        for (command, completion) in commands { send(command, completion) }
+        for (command, completion) in exchange(&waiting, with: []) { send(command, completion) }
         whenUp(connection)
     }
 
@@ -190,9 +188,7 @@ final class ReconnectingConnection: @unchecked Sendable {
     }
 
     private func failWaiting() {
-        let commands = waiting
-        waiting = []
-        for (_, completion) in commands { completion(.failure(lastFailure)) }
+        for (_, completion) in exchange(&waiting, with: []) { completion(.failure(lastFailure)) }
     }
 }
 

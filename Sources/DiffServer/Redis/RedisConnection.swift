@@ -102,29 +102,20 @@ final class RedisConnection: @unchecked Sendable {
     func retire(because reason: String = "retired") {
         guard !isRetired, socket != nil else { return }
         isRetired = true
-        end(.unavailable(reason))
+        whenLost.take()?(.unavailable(reason))
         if outstanding.isEmpty { lose(reason) }
-    }
-
-    private func end(_ failure: RedisFailure) {
-        let whenLost = whenLost
-        self.whenLost = nil
-        whenLost?(failure)
     }
 
     /// Closes, and fails unanswered commands.
     func lose(_ reason: String) {
-        guard let socket else { return }
-        self.socket = nil
+        guard let socket = socket.take() else { return }
         socket.close()
-        watchdog?.cancel()
-        watchdog = nil
+        watchdog.take()?.cancel()
         // Commands that were never sent were not executed.
         let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
-        let commands = outstanding
-        outstanding = Queue()
+        let commands = exchange(&outstanding, with: Queue())
         listener = nil
-        end(failure)
+        whenLost.take()?(failure)
         for command in commands.elements { command.completion(.failure(failure)) }
     }
 
@@ -132,9 +123,7 @@ final class RedisConnection: @unchecked Sendable {
         var rest = bytes
         do throws(RedisReplyParser.Violation) {
             while socket != nil, let reply = try parser.next(&rest) { deliver(reply) }
-        } catch {
-            lose("protocol error: \(error)")
-        }
+        } catch { lose("protocol error: \(error)") }
     }
 
     private func deliver(_ reply: RedisReply) {

@@ -19,11 +19,7 @@ final class ReplicatedWrites: @unchecked Sendable {
 
         init(_ completion: @escaping Completion) { self.completion = completion }
 
-        func complete(_ result: Result<RedisReply, RedisFailure>) {
-            let completion = completion
-            self.completion = nil
-            completion?(result)
-        }
+        func complete(_ result: Result<RedisReply, RedisFailure>) { completion.take()?(result) }
     }
 
     private let connection: RedisConnection
