@@ -16,11 +16,7 @@ final class RedisListing: Sendable {
     private let primaries: Locked<[String]>
     private let first: Locked<FirstNames>
 
-    static func begin(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
-        RedisListing(range, client, done).scanNext()
-    }
-
-    private init(_ range: SessionRange, _ client: RedisClient, _ done: @escaping Completion<SessionPage>) {
+    init(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
         (self.range, self.client, self.done) = (range, client, done)
         primaries = Locked(client.topology.map.keys(client.keys.probe))
         first = Locked(FirstNames(range))
@@ -28,7 +24,8 @@ final class RedisListing: Sendable {
 
     // MARK: Names
 
-    private func scanNext() {
+    /// Scans the next primary; after the last one, describes what was found.
+    func begin() {
         guard let primary = primaries.withLock({ $0.popLast() }) else { return describe() }
         scan(primary, from: "0")
     }
@@ -42,10 +39,8 @@ final class RedisListing: Sendable {
                 guard let found = ScannedNames(reply, in: client.keys) else {
                     return done(.failure(.unavailable(ScannedNames.fault)))
                 }
-                first.withLock { first in
-                    for name in found.names { first.insert(name) }
-                }
-                if let next = found.next { scan(primary, from: next) } else { scanNext() }
+                first.withLock { first in found.names.forEach { first.insert($0) } }
+                if let next = found.next { scan(primary, from: next) } else { begin() }
             }
         }
     }

@@ -304,7 +304,7 @@ package final class RedisStore: SessionStore {
     }
 
     package func list(_ range: SessionRange) -> Stored<SessionPage> {
-        .timed(.list, in: table.storeTimes) { RedisListing.begin(range, at: client, $0) }
+        .timed(.list, in: table.storeTimes) { RedisListing(range, at: client, $0).begin() }
     }
 
     package func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {
