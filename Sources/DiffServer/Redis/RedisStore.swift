@@ -110,10 +110,10 @@ package final class RedisStore: SessionStore {
 
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
         .timed(.load, in: table.storeTimes) { done in
-            if again {
-                pendingWrites.afterQueued(of: name) { [self] in open(name, on: executor, again: true, done) }
-            } else {
-                open(name, on: executor, again: false, done)
+            // If a write was just tried and failed, all that is found may be its remains.
+            @Sendable func read() {
+            if again { pendingWrites.afterQueued(of: name) { read() } } else { read() }
+                RedisReading(name, from: self, on: executor, confirms: again, done).ask(.init(table.known(name)))
             }
         }
     }
@@ -127,13 +127,6 @@ package final class RedisStore: SessionStore {
                 done(result.map { _ in }.mapError { StoreFailure($0) })
             }
         }
-    }
-
-    /// - Parameter again: whether a write was just tried. If it failed, all that is found may be its remains.
-    private func open(
-        _ name: String, on executor: any WorkExecutor, again: Bool, _ done: @escaping Completion<SessionView?>
-    ) {
-        RedisReading(name, from: self, on: executor, confirms: again, done).ask(.init(table.known(name)))
     }
 
     // MARK: Writing
