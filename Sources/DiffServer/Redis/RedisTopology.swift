@@ -39,16 +39,14 @@ final class RedisTopology: @unchecked Sendable {
     var map: HashSlotMap { known.withLock { $0 } }
 
     /// Whether each hash slot is known to have a primary.
-    var isWhole: Bool {
-        !isCluster || known.withLock { $0.orphan == nil && $0.primaries != [dialer.address.endpoint] }
-    }
+    var isWhole: Bool { !isCluster || known.withLock { $0.orphan == nil && $0.primaries != [dialer.address.endpoint] } }
 
-    /// Calls back once each hash slot is known to have a primary, or after two seconds.
-    func whenWhole(_ done: @escaping @Sendable () -> Void) { loop.perform { self.awaitWhole(attempts: 20, done) } }
-
-    private func awaitWhole(attempts: Int, _ done: @escaping @Sendable () -> Void) {
-        if isWhole || attempts == 0 { return done() }
-        loop.schedule(after: Self.pause) { self.awaitWhole(attempts: attempts - 1, done) }
+    /// Calls back once each hash slot is known to have a primary, or after that many pauses.
+    func whenWhole(attempts: Int = 20, _ done: @escaping @Sendable () -> Void) {
+        loop.perform { [self] in
+            if isWhole || attempts == 0 { return done() }
+            loop.schedule(after: Self.pause) { self.whenWhole(attempts: attempts - 1, done) }
+        }
     }
 
     /// Calls `observer` on its loop: now, and after each change.
