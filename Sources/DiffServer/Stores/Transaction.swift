@@ -40,8 +40,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         /// A store or a worker continues later, on its own thread.
         case waiting(Continuation)
 
-        var isConflict: Bool { if case .conflict = self { true } else { false } }
-        var isOvertaken: Bool { if case .conflict(true) = self { true } else { false } }
+        /// Whether the conflict is overtaken; nil if there is none.
+        var conflict: Bool? { if case .conflict(let isOvertaken) = self { isOvertaken } else { nil } }
 
         /// Takes a closure that handles the next result.
         typealias Continuation = (@escaping @Sendable (consuming Attempt) -> Void) -> Void
@@ -82,11 +82,11 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     /// Starts again from the new head as long as other writes come first.
     private func settled(_ first: consuming Attempt) -> Attempt {
-        while first.isConflict {
+        while let isOvertaken = first.conflict {
             context.countConflict()
             context.conflicts += 1
             guard context.conflicts < Self.mostConflicts else { return .end(.failure(.store(.conflict))) }
-            if first.isOvertaken, context.conflicts % Self.patience != 0, let turns = store.turns {
+            if isOvertaken, context.conflicts % Self.patience != 0, let turns = store.turns {
                 first = inLine(of: turns, .expected, isOvertaken: true)
             } else {
                 first = store.isSole ? begin() : load(again: true)
