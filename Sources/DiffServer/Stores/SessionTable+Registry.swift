@@ -145,9 +145,12 @@ extension SessionTable.Registry {
 
 /// A slot that is held although its session was evicted.
 struct EvictedSlot {
+    init(_ slot: SessionSlot) { self.slot = slot }
+
     private(set) weak var slot: SessionSlot?
 
-    init(_ slot: SessionSlot) { self.slot = slot }
+    /// The slot, if a session has readers there.
+    var readSlot: SessionSlot? { slot.flatMap { $0.readerCount > 0 && !$0.isPlaceholder ? $0 : nil } }
 }
 
 extension SessionTable {
@@ -177,18 +180,14 @@ extension SessionTable {
 
     /// Whether a session is in memory, or is evicted but has readers.
     public func isInUse(_ name: String) -> Bool {
-        registry.withLock { registry in
-            if registry.slots[name] != nil { return true }
-            guard let slot = registry.evicted[name]?.slot else { return false }
-            return slot.readerCount > 0 && !slot.isPlaceholder
-        }
+        registry.withLock { $0.slots[name] != nil || $0.evicted[name]?.readSlot != nil }
     }
 
     /// Evicted sessions with readers whose use the store should record. O(evicted sessions).
     public func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             registry.evicted.values.compactMap { evicted in
-                guard let slot = evicted.slot, slot.readerCount > 0, !slot.isPlaceholder else { return nil }
+                guard let slot = evicted.readSlot else { return nil }
                 slot.recency.renew(at: now)
                 guard slot.recency.needsStoring else { return nil }
                 slot.recency.stored = slot.recency.expires
