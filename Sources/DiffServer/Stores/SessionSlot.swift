@@ -137,9 +137,9 @@ public final class SessionSlot: Sendable {
         guard let session = awakeSession else { return nil }
         let compact = CompactSession(session)
         let (isDone, cache) = content.withLock { content -> (Bool, (any HeadCache)?) in
-            guard case .awake(let now) = content.value, now === session else { return (false, nil) }
+            guard content.value?.isAwake(session) == true else { return (false, nil) }
             content.value = .compact(compact)
-            return (true, exchange(&content.cache, with: nil))
+            return (true, content.cache.take())
         }
         cache?.forget()
         return isDone ? compact.footprint : nil
@@ -213,8 +213,9 @@ public final class SessionSlot: Sendable {
             case .version(let version): guard value.version == version else { return nil }
             }
             content.value = nil
-            defer { forgetReaders(&content) }
-            return Array(content.readers.values)
+            content.anonymousReaders = 0
+            readers.store(0, ordering: .relaxed)
+            return Array(exchange(&content.readers, with: [:]).values)
         }
     }
 
@@ -274,12 +275,6 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    private func forgetReaders(_ content: inout Content) {
-        (content.readers, content.anonymousReaders) = ([:], 0)
-        readers.store(0, ordering: .relaxed)
-    }
-
-    /// Whether no more readers may register.
     public func isFull(_ limit: Int, isAnonymous: Bool) -> Bool {
         content.withLock { $0.isFull(limit, isAnonymous: isAnonymous) }
     }

@@ -267,13 +267,8 @@ public final class SessionTable: Sendable {
     public func session(in slot: SessionSlot) -> Session? {
         if let session = slot.awakeSession { return session }
         guard let session = slot.session else { return nil }
-        charge(slot, session)
-        return session
-    }
-
-    /// Charges the bytes of a session that was woken.
-    private func charge(_ slot: SessionSlot, _ session: Session) {
         let demoted = registry.withLock { registry -> SessionSlot? in
+        return session
             guard slot.recency.isListed else { return nil }
             registry.charge(slot, session)
             return registry.awake.wake(slot)
