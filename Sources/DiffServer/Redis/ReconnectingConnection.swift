@@ -104,9 +104,7 @@ final class ReconnectingConnection: @unchecked Sendable {
     }
 
     /// The connection, if there is one that takes commands.
-    var connection: RedisConnection? {
-        if case .up(let connection, _) = state { connection } else { nil }
-    }
+    var connection: RedisConnection? { if case .up(let connection, _) = state { connection } else { nil } }
 
     private var dialer: RedisDialer { topology.dialer }
 

@@ -31,9 +31,7 @@ package struct RedisAddress: Sendable, Hashable {
     var database = 0
     package var usesTLS = false
 
-    var isCluster: Bool {
-        if case .cluster = endpoint { true } else { false }
-    }
+    var isCluster: Bool { if case .cluster = endpoint { true } else { false } }
 
     private static let port: UInt16 = 6379
     private static let sentinelPort: UInt16 = 26379
@@ -82,10 +80,9 @@ package struct RedisAddress: Sendable, Hashable {
 
     private static func credentials(_ text: Substring) -> Credentials? {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let user = Percent.decoded(parts[0]),
-            let password = parts.count > 1 ? Percent.decoded(parts[1]) : ""
+        guard let user = Percent.decoded(parts[0]), let password = parts.count > 1 ? Percent.decoded(parts[1]) : "",
+            !user.isEmpty || !password.isEmpty
         else { return nil }
-        guard !user.isEmpty || !password.isEmpty else { return nil }
         return Credentials(user: user.isEmpty ? nil : user, password: password)
     }
 

@@ -19,8 +19,8 @@ final class RedisClient: @unchecked Sendable {
     /// A client that starts to connect.
     init(_ topology: RedisTopology, on loop: EventLoop) {
         (self.topology, self.loop, map, keys) = (topology, loop, topology.map, topology.dialer.keys)
-        sole =
-            topology.isCluster ? nil : ReconnectingConnection(topology, at: .init(endpoint: map.primaries[0]), on: loop)
+        let target = ReconnectingConnection.Target(endpoint: map.primaries[0])
+        sole = topology.isCluster ? nil : ReconnectingConnection(topology, at: target, on: loop)
         if let sole { links.withLock { $0[sole.target] = sole } }
         topology.follow(on: loop) { [weak self] in self?.follow() }
     }
@@ -95,14 +95,10 @@ final class RedisClient: @unchecked Sendable {
     }
 
     /// Reconnects, since `server` is the new primary.
-    func leave(for server: ConnectAddress) {
-        for link in links.withLock({ Array($0.values) }) { link.leave(for: server) }
-    }
+    func leave(for server: ConnectAddress) { links.withLock { $0 }.values.forEach { $0.leave(for: server) } }
 
     /// Closes, and fails unanswered commands.
-    func close() {
-        for link in links.withLock({ Array($0.values) }) { link.close() }
-    }
+    func close() { links.withLock { $0 }.values.forEach { $0.close() } }
 
     // MARK: On the loop
 
@@ -161,9 +157,8 @@ private final class RedisRequest: @unchecked Sendable {
         _ command: RedisCommand, about key: RedisArgument, replicas: Int, by client: RedisClient,
         _ completion: @escaping RedisClient.Completion
     ) {
-        (self.command, self.key, self.replicas, self.client, self.completion) = (
-            command, key, replicas, client, completion
-        )
+        (self.command, self.key, self.replicas) = (command, key, replicas)
+        (self.client, self.completion) = (client, completion)
     }
 
     func send() {

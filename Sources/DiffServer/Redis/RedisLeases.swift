@@ -49,9 +49,7 @@ extension RedisStore {
     package func acquireLease(
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
     ) -> Stored<SourceLease> {
-        let arguments = [
-            RedisArgument(node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
-        ]
+        let arguments: [RedisArgument] = [.text(node), .number(Self.milliseconds(time)), isForced ? "1" : "0"]
         return .timed(.lease, in: table.storeTimes) { done in
             client(on: executor).ask(Self.take, keys: leaseKeys(purpose, name), arguments, done) { reply in
                 guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
@@ -71,14 +69,12 @@ extension RedisStore {
     package func releaseLease(
         _ purpose: LeasePurpose, of name: String, _ note: SourceNote?, next: Duration, on executor: any WorkExecutor
     ) -> Stored<Void> {
-        let arguments = [
-            RedisArgument(node), RedisArgument(next == .zero ? 0 : Self.milliseconds(next)),
-            RedisArgument(note?.text ?? ""), RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""),
-            RedisArgument(Self.noteLife),
+        let arguments: [RedisArgument] = [
+            .text(node), .number(next == .zero ? 0 : Self.milliseconds(next)), .text(note?.text ?? ""),
+            note?.age.map { .number(Int($0 / .milliseconds(1))) } ?? "", .number(Self.noteLife),
         ]
         return .timed(.lease, in: table.storeTimes) { done in
-            client(on: executor).ask(Self.end, keys: leaseKeys(purpose, name), arguments, done) { _ in .success(())
-            }
+            client(on: executor).ask(Self.end, keys: leaseKeys(purpose, name), arguments, done) { _ in .success(()) }
         }
     }
 

@@ -90,11 +90,9 @@ struct ScannedNames {
 extension SessionEntry {
     /// Parses the answer of `RedisScripts.describe`; nil if the session is gone or cannot be described.
     fileprivate init?(_ name: String, _ reply: RedisReply) {
-        guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
-            Revision(revision) != nil,
+        guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text, Revision(revision) != nil,
             let figures = parts[1].text?.split(separator: " ").prefix(2).compactMap({ Int($0) }),
-            figures.count == 2, figures.allSatisfy({ $0 >= 0 }),
-            case .integer(let left) = parts[2]
+            figures.count == 2, figures.allSatisfy({ $0 >= 0 }), case .integer(let left) = parts[2]
         else { return nil }
         self.init(
             name: name, revision: revision, rows: figures[0], bytes: figures[1],

@@ -114,8 +114,7 @@ struct FoundRevocations {
 
     /// Nil if the reply is none of that script.
     init?(_ reply: RedisReply) {
-        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
-            let members = parts[1].elements
+        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text, let members = parts[1].elements
         else { return nil }
         self.version = version
         moments = stride(from: 0, to: members.count - 1, by: 2).compactMap { index in

@@ -79,14 +79,12 @@ package final class RedisStore: SessionStore {
     package func close() {
         topology.close()
         watch.close()
-        for client in clients.withLock({ $0 }) { client.close() }
+        clients.withLock { $0 }.forEach { $0.close() }
         loop.end()
     }
 
     /// Reconnects, since `server` is the new primary.
-    func leave(for server: ConnectAddress) {
-        for client in clients.withLock({ $0 }) { client.leave(for: server) }
-    }
+    func leave(for server: ConnectAddress) { clients.withLock { $0 }.forEach { $0.leave(for: server) } }
 
     /// The client of a request's loop; the store's own for an executor that is not a loop.
     func client(on executor: any WorkExecutor) -> RedisClient {
@@ -112,9 +110,9 @@ package final class RedisStore: SessionStore {
         .timed(.load, in: table.storeTimes) { done in
             // If a write was just tried and failed, all that is found may be its remains.
             @Sendable func read() {
-            if again { pendingWrites.afterQueued(of: name) { read() } } else { read() }
                 RedisReading(name, from: self, on: executor, confirms: again, done).ask(.init(table.known(name)))
             }
+            if again { pendingWrites.afterQueued(of: name) { read() } } else { read() }
         }
     }
 
@@ -123,8 +121,8 @@ package final class RedisStore: SessionStore {
         guard isReplicated else { return nil }
         let key = RedisArgument(keys.channel(name) + ":confirmed")
         return .of { done in
-            client(on: executor).send(RedisCommand("SET", key, "", "PX", 1), about: key, isWrite: true) { result in
-                done(result.map { _ in }.mapError { StoreFailure($0) })
+            client(on: executor).send(RedisCommand("SET", key, "", "PX", 1), about: key, isWrite: true) {
+                done($0.map { _ in }.mapError { StoreFailure($0) })
             }
         }
     }
@@ -290,9 +288,8 @@ package final class RedisStore: SessionStore {
     package func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void> {
         guard hasOurRecords else { return .done(.failure(.recordsUnknown)) }
         return .timed(.delete, in: table.storeTimes) {
-            client(on: executor).ask(RedisScripts.drop, keys: [keys.key(name)], [""], isWrite: true, $0) { _ in
-                .success(())
-            }
+            let keys = [keys.key(name)]
+            client(on: executor).ask(RedisScripts.drop, keys: keys, [""], isWrite: true, $0) { _ in .success(()) }
         }
     }
 
@@ -367,17 +364,14 @@ package final class RedisStore: SessionStore {
         (attempt.version, attempt.longer) = (known.view?.session.version ?? slot.version, RedisWatch.period * 2)
         RedisReading(slot.name, from: self, on: loop, confirms: true) { [watch] in
             watch.revalidated(slot, isMissed: $0.isMissed)
-        }
-        .ask(attempt)
+        }.ask(attempt)
     }
 
     // MARK: Records
 
     /// Asks whose records Redis holds, and claims an empty one.
     private func checkRecords(_ done: @escaping RedisClient.Completion) {
-        client.run(
-            RedisScripts.claim, keys: [RedisArgument(keys.records)],
-            [RedisArgument(RedisScripts.records(by: hash))], done)
+        client.run(RedisScripts.claim, keys: [.text(keys.records)], [.text(RedisScripts.records(by: hash))], done)
     }
 
     /// Whether the records are known to be ours. Otherwise nothing is read or written: an unconditional write would

@@ -236,9 +236,7 @@ final class RedisSubscriber: @unchecked Sendable {
     }
 
     /// Reconnects, unless the connection leads to `server` already.
-    func leave(for server: ConnectAddress) {
-        for link in links.values { link.leave(for: server) }
-    }
+    func leave(for server: ConnectAddress) { links.values.forEach { $0.leave(for: server) } }
 
     func close() {
         isClosed = true

@@ -31,9 +31,7 @@ final class ReplicatedWrites: @unchecked Sendable {
     /// The timeout of a `WAIT`, in milliseconds. Two of them end before a connection is given up.
     private static let patience = 1000
 
-    init(over connection: RedisConnection, replicas: Int) {
-        (self.connection, self.replicas) = (connection, replicas)
-    }
+    init(over connection: RedisConnection, replicas: Int) { (self.connection, self.replicas) = (connection, replicas) }
 
     func send(_ command: RedisCommand, _ completion: @escaping RedisConnection.Completion) {
         let write = Write(completion)

@@ -80,9 +80,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
 
     /// Writes everything that waits, and checkpoints the write-ahead log: then the file is the whole database.
     package func close() {
-        readQueue.sync {
-            if watch.problem(database) == nil { database.close() }
-        }
+        readQueue.sync { if watch.problem(database) == nil { database.close() } }
         keepClock()
         writer.close()
         file.release()
@@ -166,9 +164,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
                 behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
                 by: transition(of: name))
             guard session.head.revision.text == found.revision else { throw .damaged }
-            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else {
-                return .success(table.view(name))
-            }
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else { return .success(table.view(name)) }
             let left = database.clock.moment(milliseconds: found.expires) - .now
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
             share?.hold(session.head.footprint)

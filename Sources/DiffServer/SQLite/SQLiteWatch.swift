@@ -18,9 +18,7 @@ final class SQLiteWatch: Sendable {
         var size: Int
     }
 
-    private enum Kind: String, CaseIterable {
-        case database = "", log = "-wal", index = "-shm"
-    }
+    private enum Kind: String, CaseIterable { case database = "", log = "-wal", index = "-shm" }
 
     private struct File {
         let kind: Kind
@@ -48,9 +46,7 @@ final class SQLiteWatch: Sendable {
     private static let (logHeader, frameHeader) = (32, 24)
 
     /// - Parameter path: of an open database.
-    init(path: String) {
-        state = Locked(State(files: Kind.allCases.map { File($0, of: path) }))
-    }
+    init(path: String) { state = Locked(State(files: Kind.allCases.map { File($0, of: path) })) }
 
     /// Why the database cannot be used, now or for good; nil if nothing is wrong.
     ///
@@ -70,9 +66,8 @@ final class SQLiteWatch: Sendable {
                     continue
                 }
                 if let known = file.known {
-                    guard known.device == now.device, known.number == now.number else {
-                        return "\(file.path) was replaced while in use"
-                    }
+                    guard known.device == now.device, known.number == now.number
+                    else { return "\(file.path) was replaced while in use" }
                     if now.size < known.size, !Self.canShrink(now.size, file.kind, database) {
                         state.damage = "\(file.path) was truncated while in use; restart the process"
                         return state.damage

@@ -36,9 +36,8 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     init(
         _ database: SQLiteDatabase, _ watch: SQLiteWatch, _ health: StoreHealth, mostPages: Int?, reserve: SQLiteReserve
     ) {
-        (self.database, self.watch, self.health, self.mostPages, self.reserve) = (
-            database, watch, health, mostPages, reserve
-        )
+        (self.database, self.watch, self.health) = (database, watch, health)
+        (self.mostPages, self.reserve) = (mostPages, reserve)
     }
 
     func submit(frees: Bool = false, _ write: @escaping Write, done: @escaping Completion<Void>) {

@@ -36,14 +36,11 @@ public final class Revocations: Sendable {
 
     // MARK: Tokens
 
-    /// Whether a token was revoked. O(its sessions).
-    public func refuse(_ token: any RevocableToken) -> Bool {
-        if isEmpty.load(ordering: .acquiring) { return false }
-        return content.withLock { Self.refuse(token, $0) }
-    }
-
     /// Whether nothing was ever revoked.
     public var areNone: Bool { isEmpty.load(ordering: .acquiring) }
+
+    /// Whether a token was revoked. O(its sessions).
+    public func refuse(_ token: any RevocableToken) -> Bool { !areNone && content.withLock { Self.refuse(token, $0) } }
 
     private static func refuse(_ token: any RevocableToken, _ content: Content) -> Bool {
         if let moment = content.momentOfAll, token.wasMade(by: moment) { return true }
@@ -118,9 +115,7 @@ public final class Revocations: Sendable {
     }
 
     /// Ends the readers that are no longer admitted, since keys or secrets were replaced. O(readers).
-    public func endWithdrawn() {
-        content.withLock { Array($0.readers.values) }.endWithdrawn()
-    }
+    public func endWithdrawn() { content.withLock { Array($0.readers.values) }.endWithdrawn() }
 }
 
 /// What a revocation must know of a token.

@@ -40,9 +40,7 @@ public struct SessionPage: Sendable, Equatable {
     /// The last name, if others follow.
     public let next: String?
 
-    public init(entries: [SessionEntry], next: String? = nil) {
-        (self.entries, self.next) = (entries, next)
-    }
+    public init(entries: [SessionEntry], next: String? = nil) { (self.entries, self.next) = (entries, next) }
 }
 
 /// The first names in a range, collected from names in any order.
@@ -61,8 +59,7 @@ public struct FirstNames {
 
     /// Whether a name would be among the first.
     func wants(_ name: String) -> Bool {
-        guard range.contains(name) else { return false }
-        return found.count <= range.limit || name < found[range.limit]
+        range.contains(name) && (found.count <= range.limit || name < found[range.limit])
     }
 
     /// Inserts a name if it is among the first and not yet there.
@@ -93,9 +90,8 @@ struct SlotArray {
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        let place = Int(slot.recency.index)
-        slots[place] = nil
-        free.append(place)
+        free.append(Int(slot.recency.index))
+        slots[Int(slot.recency.index)] = nil
     }
 
     /// Up to `count` slots from an index on; nil beyond the end.
@@ -157,9 +153,7 @@ extension SessionTable {
     /// When a session in the table expires unless it is used, and whether it is alive; nil if it is not in the table.
     public func end(of name: String, at now: Instant = .now) -> (expires: WallTime, isAlive: Bool)? {
         registry.withLock { registry in
-            registry.slots[name].map { slot in
-                (WallTime.after(max(.zero, slot.recency.expires - now)), slot.isAlive(at: now))
-            }
+            registry.slots[name].map { (WallTime.after(max(.zero, $0.recency.expires - now)), $0.isAlive(at: now)) }
         }
     }
 }

@@ -82,9 +82,7 @@ public final class SessionSlot: Sendable {
     }
 
     /// Whether the session has not been made yet.
-    public var isPlaceholder: Bool {
-        if case .placeholder = content.withLock({ $0.value }) { true } else { false }
-    }
+    public var isPlaceholder: Bool { if case .placeholder = content.withLock({ $0.value }) { true } else { false } }
 
     /// The session, awake from now on; nil once it is gone or evicted. O(1), or O(items) if it was compact.
     var session: Session? {
@@ -346,9 +344,7 @@ extension [any SessionReader] {
 
 extension SessionSlot {
     /// Tells the readers that the session's source is silent, or answers again.
-    public func sourceChanged() {
-        for reader in currentReaders { reader.sourceChanged() }
-    }
+    public func sourceChanged() { currentReaders.forEach { $0.sourceChanged() } }
 
     var currentReaders: [any SessionReader] { content.withLock { Array($0.readers.values) } }
 }

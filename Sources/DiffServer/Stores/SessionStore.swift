@@ -39,9 +39,8 @@ public protocol SessionStore: AnyObject, Sendable {
     ///   - executor: the executor of the request; a store that answers later may answer there.
     func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?>
     /// Replaces the session that `next` was made from (nil: of none), or fails with `conflict`.
-    func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor) -> Stored<
-        SessionSlot
-    >
+    func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
+        -> Stored<SessionSlot>
     /// Ensures that what was loaded is stored as safely as a commit, before the answer to a write relies on it; nil if
     /// it always is.
     func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>?
@@ -162,9 +161,7 @@ public enum SourceLease: Sendable {
 }
 
 /// Each session has a lease for its source, and one for its hook.
-public enum LeasePurpose: String, Sendable {
-    case source, hook
-}
+public enum LeasePurpose: String, Sendable { case source, hook }
 
 /// What nodes tell each other about a source.
 public struct SourceNote: Sendable, Equatable {
@@ -193,9 +190,8 @@ public struct SourceNote: Sendable, Equatable {
         outcome: Outcome, age: Duration? = nil, interval: Duration, failures: Int, revision: String? = nil,
         validators: SourceValidators, sourceHash: UInt64 = 0
     ) {
-        (self.outcome, self.age, self.interval, self.failures, self.revision, self.validators, self.sourceHash) = (
-            outcome, age, interval, failures, revision, validators, sourceHash
-        )
+        (self.outcome, self.age, self.interval, self.failures) = (outcome, age, interval, failures)
+        (self.revision, self.validators, self.sourceHash) = (revision, validators, sourceHash)
     }
 }
 
@@ -210,14 +206,14 @@ public struct SourceValidators: Sendable, Equatable {
 }
 
 extension SessionStore {
-
-    public var silentSince: Instant? { nil }
-    public var turns: PendingWrites? { nil }
-
     /// How to make the next version of a session now.
     public func transition(of name: String) -> SessionTransition {
         SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: table.isCache)
     }
+
+    public var silentSince: Instant? { nil }
+    public var turns: PendingWrites? { nil }
+
     public func pending(_ name: String) -> Session? { nil }
 
     public func expected(_ name: String) -> SessionView? { nil }

@@ -88,9 +88,7 @@ extension SessionTable.Registry {
         while order.fetchedCount > max(1, most / 2), let slot = order.next(of: .fetched, sparing: spared) {
             evict(&self, slot)
         }
-        while bytes > room || slots.count > most, let slot = order.next(sparing: spared) {
-            evict(&self, slot)
-        }
+        while bytes > room || slots.count > most, let slot = order.next(sparing: spared) { evict(&self, slot) }
         return evicted
     }
 }
@@ -145,9 +143,9 @@ extension SessionTable.Registry {
 
 /// A slot that is held although its session was evicted.
 struct EvictedSlot {
-    init(_ slot: SessionSlot) { self.slot = slot }
-
     private(set) weak var slot: SessionSlot?
+
+    init(_ slot: SessionSlot) { self.slot = slot }
 
     /// The slot, if a session has readers there.
     var readSlot: SessionSlot? { slot.flatMap { $0.readerCount > 0 && !$0.isPlaceholder ? $0 : nil } }

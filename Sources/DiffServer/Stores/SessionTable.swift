@@ -98,8 +98,7 @@ public final class SessionTable: Sendable {
 
     /// When a session expires unless it is used again.
     public func expiry(of slot: SessionSlot) -> WallTime {
-        let left = registry.withLock { _ in slot.recency.expires } - .now
-        return WallTime.after(left)
+        WallTime.after(registry.withLock { _ in slot.recency.expires } - .now)
     }
 
     // MARK: Writing
@@ -228,9 +227,7 @@ public final class SessionTable: Sendable {
     }
 
     /// Notes the expiry that the store has recorded for a session.
-    public func stored(_ slot: SessionSlot, until end: Instant) {
-        registry.withLock { _ in slot.recency.stored = end }
-    }
+    public func stored(_ slot: SessionSlot, until end: Instant) { registry.withLock { _ in slot.recency.stored = end } }
 
     /// Removes a session if it is at `revision` (nil: at any).
     public func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
@@ -254,9 +251,7 @@ public final class SessionTable: Sendable {
     }
 
     /// Evicts sessions until the rest fits beside everything else in use.
-    public func makeRoom() {
-        evict(registry.withLock { $0.evict(from: self, sparing: nil) })
-    }
+    public func makeRoom() { evict(registry.withLock { $0.evict(from: self, sparing: nil) }) }
 
     /// Whether a session would fit if everything else were evicted. In a cache the history can leave memory.
     public func hasRoom(for session: Session) -> Bool {
@@ -268,12 +263,12 @@ public final class SessionTable: Sendable {
         if let session = slot.awakeSession { return session }
         guard let session = slot.session else { return nil }
         let demoted = registry.withLock { registry -> SessionSlot? in
-        return session
             guard slot.recency.isListed else { return nil }
             registry.charge(slot, session)
             return registry.awake.wake(slot)
         }
         if let demoted { compact(demoted) }
+        return session
     }
 
     private func compact(_ slot: SessionSlot) {

@@ -29,9 +29,7 @@ public struct SessionView: Sendable {
 
     /// What to hold while waiting for a worker: nothing if the slot has the state, so that it can be found again. But a
     /// state that was just read might be evicted again and again before it is used.
-    public var pinned: SessionView? {
-        share == nil && slot.revision == session.head.revision ? nil : self
-    }
+    public var pinned: SessionView? { share == nil && slot.revision == session.head.revision ? nil : self }
 
     public func resumePoint(_ revision: Revision) -> ResumePoint {
         session.resumePoint(revision, at: .now, bounds: table.bounds.history)

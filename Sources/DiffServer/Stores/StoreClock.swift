@@ -9,13 +9,8 @@ import DiffSessions
 
 /// A clock that continues where the previous process left it, in milliseconds, close to those since 1970.
 public struct StoreClock: Sendable {
-    /// Readings of both clocks at one moment, for the record.
-    public struct Mark: Sendable, Equatable {
-        /// The machine's clock.
-        var wall: Int
-        /// The store's clock.
-        var own: Int
-    }
+    /// Readings of the machine's clock and the store's own at one moment, for the record.
+    public struct Mark: Sendable, Equatable { var wall, own: Int }
 
     private let wall: WallClock
     /// How far the store's clock is ahead of `wall`.

@@ -42,9 +42,8 @@ public struct StoreCopy {
                 "the target has \"\(first)\" already, and nothing was copied; --resume skips what is equal")
         }
         for name in old {
-            guard let session = try source.session(named: name), let other = try target.session(named: name) else {
-                continue
-            }
+            guard let session = try source.session(named: name), let other = try target.session(named: name)
+            else { continue }
             guard session.upgraded(by: hash).isSame(as: other) else {
                 throw StoreError("the target has another session \"\(name)\"; nothing was copied")
             }

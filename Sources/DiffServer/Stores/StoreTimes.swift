@@ -3,9 +3,7 @@ import DiffClock
 /// How long a store's operations took, as measured by those who waited. Any thread may add to it.
 public final class StoreTimes: Sendable {
     /// The operations of a store.
-    public enum Operation: String, CaseIterable, Sendable {
-        case load, commit, delete, list, revoke, lease
-    }
+    public enum Operation: String, CaseIterable, Sendable { case load, commit, delete, list, revoke, lease }
 
     private let times = Locked<[Operation: Histogram]>([:])
 
