@@ -46,9 +46,6 @@ final class RedisClient: @unchecked Sendable {
         loop.perform { request.send() }
     }
 
-    /// Runs a script.
-    ///
-    /// - Parameter staging: a command to execute just before the script, in the same transaction and round trip.
     func run(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
         staging: [RedisArgument]? = nil, isWrite: Bool = false, _ completion: @escaping Completion

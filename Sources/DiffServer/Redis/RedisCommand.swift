@@ -1,8 +1,8 @@
 import DiffSessions
 import HTTPCore
 
-/// A command in RESP, or several sent together: then the last answer counts. It is encoded by its maker, so that a
-/// large one can be encoded off the loop. A class, since commands are passed on often.
+/// A command in RESP, or several sent together: then the last answer counts. Its maker encodes it, perhaps off the
+/// loop. A class, since commands are passed on often.
 final class RedisCommand: Sendable {
     /// The bytes to send, in order. A large argument is a separate part, so that it is not copied.
     let parts: [[UInt8]]
@@ -51,7 +51,9 @@ final class RedisCommand: Sendable {
 
     /// Runs a script with `count` arguments that `write` appends, without an array of them.
     ///
-    /// - Parameter room: an upper bound for the bytes of the small arguments, with the framing of each.
+    /// - Parameters:
+    ///   - room: an upper bound for the bytes of the small arguments, with the framing of each.
+    ///   - staging: a command to execute just before, in the same transaction.
     convenience init(
         _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]?,
         _ write: (inout Encoder) -> Void
@@ -120,8 +122,7 @@ final class RedisCommand: Sendable {
         }
     }
 
-    /// Encodes commands argument by argument into memory that is large enough: a commit has sixteen arguments, most of
-    /// a few bytes.
+    /// Encodes argument by argument into memory that is large enough: a commit has sixteen, most of a few bytes.
     struct Encoder {
         private let room: UnsafeMutableRawBufferPointer
         /// Bytes so far, without the large arguments.
@@ -130,7 +131,6 @@ final class RedisCommand: Sendable {
 
         fileprivate init(room: UnsafeMutableRawBufferPointer) { self.room = room }
 
-        /// Where the next bytes go.
         fileprivate var place: (part: Int, start: Int) { (2 * large.count, small - (large.last?.at ?? 0)) }
 
         fileprivate mutating func append(command arguments: [RedisArgument]) {
@@ -173,7 +173,6 @@ final class RedisCommand: Sendable {
             }
         }
 
-        /// Appends bytes as they are.
         fileprivate mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
         /// Appends the number of arguments or of bytes that follow.
@@ -243,7 +242,7 @@ enum RedisArgument: Sendable {
     init(_ bytes: [UInt8]) { self = .bytes(bytes) }
     init(_ text: some StringProtocol) { self = .text(String(text)) }
     init(_ number: Int) { self = .number(number) }
-    /// The id of a log entry. Ids count from 1, and no log is long enough to exceed an `Int`.
+    /// The id of a log entry, of which none exceeds an `Int`.
     init(_ id: UInt64) { self = .number(Int(clamping: id)) }
     init(milliseconds time: Duration) { self = .number(Int(time.wholeNanoseconds / 1_000_000)) }
 

@@ -1,7 +1,6 @@
 // A session read from Redis may replace only the one that the table had when Redis was asked. If another read or write
-// came first, Redis is asked again, so a slot never goes back to an older version. A request continues with what it has
-// read even if that was evicted: otherwise sessions that are read at the same time and do not fit into memory together
-// would evict each other forever.
+// came first, Redis is asked again, so a slot never goes back. A request continues with what it has read even if that
+// was evicted: otherwise sessions that do not fit into memory together would evict each other forever.
 
 import DiffSessions
 import DiffStores
@@ -21,18 +20,17 @@ final class RedisReading: Sendable {
 
     /// The question to Redis.
     struct Attempt: Sendable {
-        /// The session in the table, to be replaced by the answer.
+        /// What the answer replaces in the table.
         var known: SessionTable.Known
         /// If this version is still the head, the answer is `known`.
         var version: UInt64?
         /// Additional time to live.
         var longer = Duration.zero
-        /// The largest record to send at once, in bytes. A larger one is loaded once for all requests, when there is
-        /// room for it.
+        /// The largest record to send at once, in bytes.
         var maxBytes = 64 * 1024
         /// Whether the log entries after the known session suffice.
         var followsLog = true
-        /// How many attempts are left.
+        /// Attempts left.
         var left = 4
 
         init(_ known: SessionTable.Known) { (self.known, version) = (known, known.view?.session.version) }

@@ -18,8 +18,8 @@ struct RedisError: Error, Sendable, Hashable {
     /// Its first word, such as `NOSCRIPT`.
     var code: Substring { text.prefix { $0 != " " } }
 
-    /// Whether this server cannot take the command now, but another one may, or this one later: it is a replica, is
-    /// still loading its data, or has lost its primary. The command was not executed.
+    /// Whether this server did not execute the command, but another one may, or this one later: it is a replica, is
+    /// still loading its data, or has lost its primary.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 
@@ -70,7 +70,7 @@ extension RedisFailure: CustomStringConvertible {
         }
     }
 
-    /// The failure in the words in which a link reports its own outage, so that the log has it only once.
+    /// In the words in which a link reports its own outage, so that the log has it only once.
     var outage: String {
         switch self {
         case .unavailable, .denied: "redis: no connection: \(self)"
@@ -90,9 +90,9 @@ extension RedisFailure: CustomStringConvertible {
 //           / "$" length CRLF octets CRLF / "$-1" CRLF
 //           / "*" count CRLF *reply / "*-1" CRLF
 //
-// The state is the position in this grammar, so the bytes may be split anywhere. Anything else is an error, after which
-// the start of the next reply is unknown: the connection has to be closed. Memory grows with the bytes received, not
-// with the size announced, and has a limit; a count or length that would exceed it is refused at once.
+// The state is the position in this grammar, so the bytes may be split anywhere. After an error the start of the next
+// reply is unknown: the connection has to be closed. Memory grows with the bytes received, not with the size announced,
+// and has a limit; a count or length that would exceed it is refused at once.
 
 /// Parses replies in a stream of bytes.
 struct RedisReplyParser: Sendable {
@@ -132,13 +132,12 @@ struct RedisReplyParser: Sendable {
     static let maxDepth = 8
     /// The most that an element takes besides its bytes: its slot in an array that grew, and an array of its own.
     private static let elementBytes = 64
-    /// The most to reserve for a string before it arrives: a growing array takes up to three times its content. Pages
-    /// that are never filled cost nothing.
+    /// The most to reserve for a string before it arrives: a growing array takes up to three times its content.
     private static let maxReserved = 64 << 20
 
     init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
 
-    /// The next reply, if `input` completes it. Removes from `input` what it has read.
+    /// The next reply, if `input` completes it. Removes what it has read.
     mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Violation) -> RedisReply? {
         while let byte = input.first {
             var whole: RedisReply?
@@ -241,9 +240,7 @@ struct RedisReplyParser: Sendable {
         used += bytes
     }
 
-    /// Appends a whole value to the open array.
-    ///
-    /// - Returns: the reply, if it is complete.
+    /// Appends a whole value to the open array; returns the reply if it is complete.
     private mutating func finish(_ whole: RedisReply) -> RedisReply? {
         var whole = whole
         while var array = open.popLast() {

@@ -1,34 +1,29 @@
-// Whatever must be atomic runs in scripts, within Redis. A session is one hash, `diffserver:{name}`. The braces keep it
-// and the channel of the same name in one slot of a cluster; `--store-prefix` may replace what precedes them:
+// A session is one hash, `diffserver:{name}`. The braces keep it and the channel of the same name in one slot of a
+// cluster; `--store-prefix` may replace what precedes them:
 //
-//     v  the version: a new random number with each commit. Revisions would not do: a commit that only records an
-//        idempotency key keeps the revision, and a session deleted and created again may reach a revision that it had
-//        before
+//     v  the version: a new random number with each commit (docs/stores.md)
 //     r  the revision
 //     i  the visible rows and the bytes, for listings; if several nodes write, also when the current turn ends, in
 //        milliseconds since 1970, the node that has it, and the waiting nodes in order
-//     t  the time to live in milliseconds; a session that is read somewhere lives longer, since Redis hears of readers
-//        only now and then
+//     t  the time to live in milliseconds; a session that is read somewhere lives longer
 //     n  the position of the last entry of the log, f that of the first, c that of the last one in the checkpoint
 //     e<position>  an entry, which begins with the version that it made
 //     b  the version of the checkpoint, m<version> its meta, h<version> its head
 //
-// Nodes write optimistically: each commit compares the version. After two conflicts in a row a node takes a turn with
-// its next read: for 20 ms no other node commits, so all that is queued there goes out at once. Nodes that come
-// meanwhile are told how long to wait, and are served in the order in which they came; a node that stays away for 20 ms
-// loses its turn. Turns only improve speed: the version is compared all the same.
+// Each commit compares the version. After two conflicts in a row a node takes a turn with its next read: for 20 ms no
+// other node commits, so all that is queued there goes out at once. Nodes that come meanwhile are told how long to
+// wait, and are served in the order in which they came; a node that stays away for 20 ms loses its turn. Turns only
+// improve speed.
 //
-// A commit first stages a new checkpoint under its own version, where nobody reads it. In the same transaction the
-// script then compares the version, and adopts or removes the checkpoint. So large values never pass through a script,
-// where Lua would hash each of their bytes (31 instead of 78 µs of Redis's time for a state of 13 KB). Most commits
-// bring no checkpoint, and are one script.
+// A new checkpoint is first staged under its own version, where nobody reads it. In the same transaction the script
+// then compares the version, and adopts or removes it. So large values never pass through a script, where Lua would
+// hash each of their bytes (31 instead of 78 µs of Redis's time for a state of 13 KB).
 //
 // Revocations are one sorted set for all sessions, `diffserver:revoked`. Its members are names, scored by moments in
 // milliseconds since 1970. The empty name, which no session has, is scored by a version, smaller than any moment.
 //
 // `diffserver:records` identifies how sessions are written: the record format, and a checksum that differs with each
-// digest key. The first process writes it, and a process that differs does not start. Nodes are given the same key, so
-// no commit compares it.
+// digest key. The first process writes it, and a process that differs does not start.
 //
 // A use renews the expiry only once less than the time to live is left, and then adds a sixteenth. So reads seldom
 // write, and a session never ends early.
@@ -55,8 +50,7 @@ package final class RedisKeys: Sendable {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
     }
 
-    /// The channel to which all nodes that use a database listen, and of which nothing is said: channels belong to no
-    /// database.
+    /// The channel to which all nodes that use a database listen, so that one can tell whether there are any.
     func nodes(of database: Int) -> String { "\(records):\(database)" }
 
     /// The channel of a session, which is also its key.

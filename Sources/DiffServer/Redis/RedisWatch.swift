@@ -7,8 +7,7 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// Subscribes to the hints of sessions that have readers here, to revocations, and to announcements of a new primary by
-/// sentinels; and tells the store.
+/// Hears of sessions that have readers here, of revocations, and from sentinels of a new primary; and tells the store.
 ///
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
@@ -20,8 +19,7 @@ final class RedisWatch: @unchecked Sendable {
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
-    /// Sessions whose revalidation has failed: commands and hints have separate connections, and the one for commands
-    /// may be the last to come back.
+    /// Sessions whose revalidation has failed: the connection for commands may come back after the one for hints.
     private var missed: Set<String> = []
     /// Whether the records and the revocations could not be checked.
     private var hasMissedCheck = false
@@ -128,8 +126,8 @@ final class RedisWatch: @unchecked Sendable {
 
     // MARK: Sentinels
 
-    /// Subscribes to a sentinel: each announces a new primary at once. A node that only waited for its connection to
-    /// fail could keep writing to the old primary for as long as that lives, and all of these writes would be lost.
+    /// Each sentinel announces a new primary at once. A node that waited for its connection to fail could keep writing
+    /// to the old primary for as long as that lives, and all of these writes would be lost.
     private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
         var dialer = topology.dialer
         dialer.address.endpoint = .server(sentinel)
@@ -168,13 +166,9 @@ extension Result where Failure == StoreFailure {
 /// Subscriptions to channels, each on the primary of its hash slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
 ///
 /// Subscriptions survive reconnections. `confirmed` is called for each channel, and again after each reconnection:
-/// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
-/// unsubscribe and subscribe only that of the last SUBSCRIBE counts.
-///
-/// A cluster primary that gives a hash slot away ends the subscriptions to its channels. The next attempt is
-/// redirected; that updates the topology, which moves the subscription.
-///
-/// Confined to its loop.
+/// every later message is heard. Confirmations are counted, so after a quick unsubscribe and subscribe only that of the
+/// last SUBSCRIBE counts. A cluster primary that gives a hash slot away ends the subscriptions to its channels; the
+/// next attempt is redirected, which updates the topology and so moves the subscription. Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
     private struct Channel {
         /// Nil if no primary has its hash slot.
@@ -215,7 +209,6 @@ final class RedisSubscriber: @unchecked Sendable {
         topology.follow(on: loop) { [weak self] in self?.follow() }
     }
 
-    /// Subscribes to a channel until `unsubscribe`, over reconnections.
     func subscribe(_ name: String) {
         if isConfirmed(name) { return confirmed(name) }
         var channel = channels[name] ?? Channel(primary: map.primary(of: name), isWanted: false)
