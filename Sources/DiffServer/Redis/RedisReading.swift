@@ -64,18 +64,6 @@ final class RedisReading: Sendable {
         }
     }
 
-    /// The step that follows an answer.
-    private enum Step {
-        case end(Result<SessionView?, StoreFailure>)
-        case ask(Attempt)
-        /// Another node has the turn for this many milliseconds.
-        case wait(Int, Attempt)
-        /// The revocations have changed, or were never read.
-        case refresh(Attempt)
-        case load(LargeRecord, Attempt)
-        case adopt(FoundRecord, Attempt)
-    }
-
     init(
         _ name: String, from store: RedisStore, on executor: any WorkExecutor, confirms: Bool = false,
         in turn: RedisTurn? = nil, _ done: @escaping Completion<SessionView?>
@@ -84,40 +72,14 @@ final class RedisReading: Sendable {
         (self.confirms, self.turn) = (confirms, turn)
     }
 
-    private func take(_ step: Step) {
-        switch step {
-        case .end(let result): done(result)
-        case .ask(let attempt): ask(attempt)
-        case .wait(let time, let attempt):
-            turn?.isContended = true
-            turn?.waits += 1
-            ask(attempt, after: time)
-        case .refresh(let attempt):
-            store.revocations.refresh { result in
-                if case .failure(let failure) = result { return self.done(.failure(failure)) }
-                self.ask(attempt.renewed)
-            }
-        case .load(let large, let attempt): load(large, attempt)
-        case .adopt(let found, let attempt):
-            let cost = max(.text(found.bytes), attempt.known.view?.cost() ?? .none)
-            let adopt = { @Sendable in self.store.workers.run(cost) { self.take(self.adopt(found, attempt)) } }
-            guard confirms, let stored = store.confirm(name, on: executor) else { return adopt() }
-            stored.whenDone { result in
-                if case .failure(let failure) = result { return self.done(.failure(failure)) }
-                adopt()
-            }
-        }
-    }
-
     /// - Parameter time: in milliseconds.
-    func ask(_ attempt: Attempt, after time: Int) {
-        guard time > 0 else { return ask(attempt) }
-        store.client(on: executor).loop.schedule(after: .milliseconds(time)) { self.ask(attempt) }
-    }
-
-    func ask(_ attempt: Attempt) {
+    func ask(_ attempt: Attempt, after time: Int = 0) {
+        if time > 0 {
+            store.client(on: executor).loop.schedule(after: .milliseconds(time)) { self.ask(attempt) }
+            return
+        }
         guard store.hasOurRecords else { return done(.failure(.recordsUnknown)) }
-        guard store.revocations.areKnown else { return take(.refresh(attempt)) }
+        guard store.revocations.areKnown else { return refresh(attempt) }
         let slot = attempt.known.view?.slot ?? store.table.evictedSlot(name)
         let version = attempt.known.view?.session.version ?? slot?.version
         let followed = attempt.followed
@@ -131,39 +93,46 @@ final class RedisReading: Sendable {
         let keys = store.revocations.keys(with: store.keys.key(name))
         store.client(on: executor).run(RedisScripts.read, keys: keys, arguments) { [self] result in
             if case .success = result { store.health.answers() }
-            take(step(after: result, to: attempt, at: version))
+            receive(result, to: attempt, at: version)
         }
     }
 
     /// - Parameter version: the version in the table when Redis was asked.
-    private func step(
-        after result: Result<RedisReply, RedisFailure>, to attempt: Attempt, at version: UInt64?
-    ) -> Step {
+    private func receive(_ result: Result<RedisReply, RedisFailure>, to attempt: Attempt, at version: UInt64?) {
         switch result {
-        case .failure(let failure): return .end(.failure(StoreFailure(failure)))
+        case .failure(let failure): done(.failure(StoreFailure(failure)))
         case .success(.null):
             let isGone = store.table.foundNothing(of: name, at: version)
-            return isGone || attempt.left <= 1 ? .end(.success(nil)) : .ask(attempt.next(store.table.known(name)))
+            if isGone || attempt.left <= 1 { done(.success(nil)) } else { ask(attempt.next(store.table.known(name))) }
         // The known session is the head, even if it was evicted meanwhile.
         case .success(.array(let parts)) where parts.isEmpty:
-            return .end(.success(attempt.known.view?.renewed ?? attempt.known.view))
-        case .success(let reply) where reply.wait > 0: return .wait(reply.wait, attempt)
+            done(.success(attempt.known.view?.renewed ?? attempt.known.view))
+        // Another node has the turn.
+        case .success(let reply) where reply.wait > 0:
+            turn?.isContended = true
+            turn?.waits += 1
+            ask(attempt, after: reply.wait)
         // The request's own token may have been revoked.
         case .success(.array(let parts)) where parts == [.text("revoked")]:
-            return attempt.left > 0
-                ? .refresh(attempt) : .end(.failure(.unavailable("its revocations change too fast")))
+            guard attempt.left > 0 else { return done(.failure(.unavailable("its revocations change too fast"))) }
+            refresh(attempt)
         case .success(let reply):
-            if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name, confirms) {
-                return .load(large, attempt)
-            }
+            if attempt.maxBytes < .max, let large = LargeRecord(reply, of: name, confirms) { return load(large) }
             let found = FoundRecord(reply, behind: attempt.known.view?.session.log.last ?? 0)
-            if let found { return .adopt(found, attempt) }
-            return attempt.left > 1 ? .ask(attempt.whole) : .end(.failure(.damaged(name)))
+            if let found { return adoptOnWorker(found, attempt) }
+            if attempt.left > 1 { ask(attempt.whole) } else { done(.failure(.damaged(name))) }
+        }
+    }
+
+    /// Reads the revocations, which have changed or were never read, and asks again.
+    private func refresh(_ attempt: Attempt) {
+        store.revocations.refresh { [self] result in
+            if case .failure(let failure) = result { done(.failure(failure)) } else { ask(attempt.renewed) }
         }
     }
 
     /// Loads a large record, once for all requests, when there is room for it.
-    private func load(_ large: LargeRecord, _ attempt: Attempt) {
+    private func load(_ large: LargeRecord) {
         guard store.largeLoads.join(large, done) else { return }
         // Twice the size: for the reply, and for the session made from it.
         store.table.account.records.reserve(2 * large.size) { [self] share in
@@ -182,8 +151,18 @@ final class RedisReading: Sendable {
         }
     }
 
+    /// Adopts what was found: on a worker if it is large, and once replicas have it if need be.
+    private func adoptOnWorker(_ found: FoundRecord, _ attempt: Attempt) {
+        let cost = max(.text(found.bytes), attempt.known.view?.cost() ?? .none)
+        let proceed = { @Sendable [self] in store.workers.run(cost) { self.adopt(found, attempt) } }
+        guard confirms, let stored = store.confirm(name, on: executor) else { return proceed() }
+        stored.whenDone { [done] result in
+            if case .failure(let failure) = result { done(.failure(failure)) } else { proceed() }
+        }
+    }
+
     /// Puts what was found into the table.
-    private func adopt(_ found: FoundRecord, _ attempt: Attempt) -> Step {
+    private func adopt(_ found: FoundRecord, _ attempt: Attempt) {
         let (table, known) = (store.table, attempt.known)
         do throws(SessionRecord.Failure) {
             let session = try found.session(after: known.view?.session, by: store.transition(of: name))
@@ -191,16 +170,16 @@ final class RedisReading: Sendable {
             // If the table has changed meanwhile, Redis is asked again, so that no local reader is told an older
             // version than another. After the last attempt the record itself is the answer: it was the head when Redis
             // was asked, and Redis compares versions before any write that follows.
-            if adopted == nil, attempt.left > 1 { return .ask(attempt.next(table.known(name))) }
+            if adopted == nil, attempt.left > 1 { return ask(attempt.next(table.known(name))) }
             let slot = adopted ?? table.anySlot(name) ?? SessionSlot(outsideOf: name, session)
-            return .end(.success(SessionView(slot, session, of: table)))
+            done(.success(SessionView(slot, session, of: table)))
         } catch {
             // Either a change as large as the state is only in the checkpoint, or the log does not fit the known
             // session, or the reply was damaged in transit, and the next one will be whole.
             guard error == .damaged, found.record == nil || attempt.left > 1 else {
-                return .end(.failure(StoreFailure(error, of: name)))
+                return done(.failure(StoreFailure(error, of: name)))
             }
-            return .ask(attempt.whole)
+            ask(attempt.whole)
         }
     }
 }
