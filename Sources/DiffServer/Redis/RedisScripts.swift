@@ -35,14 +35,9 @@ import SnapshotKit
 
 /// The names of all keys and channels, under one prefix.
 package final class RedisKeys: Sendable {
-    /// The key that identifies the record format and the digest key.
-    let records: String
-    /// The key of the revocations, and the channel that announces them.
-    let revoked: String
-    /// A key and channel to test whether Redis takes writes.
-    let probe: String
-    /// The prefix of all sessions' keys.
-    let start: String
+    /// The key that identifies the record format and the digest key; the key of the revocations, and the channel that
+    /// announces them; a key and channel to test whether Redis takes writes; and what all sessions' keys begin with.
+    let records, revoked, probe, start: String
 
     /// - Parameter prefix: letters, digits and `._:-`. A brace would move keys to other slots of a cluster, and other
     ///   characters are special in patterns.
@@ -274,13 +269,6 @@ enum RedisScripts {
         return 1
         """)
 
-    /// The command that stages the checkpoint of a commit, if it brings one.
-    private static func staging(of commit: LogCommit, to key: RedisArgument, by hash: KeyedHash) -> [RedisArgument]? {
-        guard let record = commit.checkpoint(by: hash) else { return nil }
-        let version = Session.text(commit.session.version)
-        return ["HSET", key, .text("m" + version), .bytes(record.meta), .text("h" + version), .bytes(record.head)]
-    }
-
     /// How sessions are written: the record format, and a checksum that tells digest keys apart.
     static func records(by hash: KeyedHash, format: Int = SessionRecord.format) -> String {
         "\(format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
@@ -300,23 +288,19 @@ enum RedisScripts {
             : "in use by another version of diffserver (format \(format); this one reads "
                 + "\(formats.joined(separator: " and ")))"
     }
+}
 
+extension RedisStore {
     /// The command that commits.
-    ///
-    /// - Parameters:
-    ///   - keys: the session's, and outside a cluster that of the revocations.
-    ///   - revocations: the known version of the revocations.
-    ///   - node: this node's name.
-    ///   - publishes: whether to notify readers on other nodes now.
-    static func command(
-        for commit: PendingCommit, keys: [RedisArgument], _ revocations: RedisArgument, by hash: KeyedHash,
-        node: String, publishes: Bool, inCluster: Bool
-    ) -> RedisCommand {
-        let (session, log) = (commit.session, commit.log)
+    func command(for commit: PendingCommit, _ key: RedisArgument) -> RedisCommand {
+        let (session, log, known) = (commit.session, commit.log, revocations.knownVersion)
+        let staging = log.checkpoint(by: hash).map { record -> [RedisArgument] in
+            let version = Session.text(session.version)
+            return ["HSET", key, .text("m" + version), .bytes(record.meta), .text("h" + version), .bytes(record.head)]
+        }
         return RedisCommand(
-            self.commit.text(inCluster: inCluster), keys: keys, count: 13,
-            room: min(log.entry.count, RedisCommand.largeArgument) + revocations.count + 384,
-            staging: staging(of: log, to: keys[0], by: hash)
+            RedisScripts.commit.text(inCluster: topology.isCluster), keys: revocations.keys(with: key), count: 13,
+            room: min(log.entry.count, RedisCommand.largeArgument) + known.count + 384, staging: staging
         ) { encoder in
             encoder.append(.version(commit.before?.version ?? 0))
             encoder.append(.version(session.version))
@@ -328,8 +312,8 @@ enum RedisScripts {
             encoder.append(log.isStart ? "start" : log.isCheckpoint ? "new" : "")
             encoder.append(.number(session.rows))
             encoder.append(.number(session.log.bytes))
-            encoder.append(revocations)
-            encoder.append(publishes ? 1 : 0)
+            encoder.append(known)
+            encoder.append(isReplicated ? 0 : 1)
             encoder.append(.text(node))
         }
     }

@@ -13,7 +13,7 @@ package final class RedisStore: SessionStore {
     package let table: SessionTable
     package let isSole = false
 
-    private let topology: RedisTopology
+    let topology: RedisTopology
     /// Runs what belongs to no request: hints, the sweep, the start.
     package let loop: EventLoop
     private let client: RedisClient
@@ -63,7 +63,7 @@ package final class RedisStore: SessionStore {
     var health: StoreHealth { topology.dialer.health }
     var keys: RedisKeys { client.keys }
     /// Whether a write is answered only once replicas have it.
-    private var isReplicated: Bool { topology.dialer.replicas > 0 }
+    var isReplicated: Bool { topology.dialer.replicas > 0 }
 
     /// In a cluster, one primary that takes writes suffices to serve its sessions. If no primary is reachable, another
     /// node may not reach one either.
@@ -202,10 +202,7 @@ package final class RedisStore: SessionStore {
             return finish(commit, share, .failure(.recordsUnknown))
         }
         let key = keys.key(commit.name)
-        let command = RedisScripts.command(
-            for: commit, keys: revocations.keys(with: key), revocations.knownVersion, by: hash, node: node,
-            publishes: !isReplicated, inCluster: topology.isCluster)
-        client.send(command, about: key, isWrite: true) { [self] result in
+        client.send(command(for: commit, key), about: key, isWrite: true) { [self] result in
             if result != .success(.integer(1)) { recover(from: result, commit, by: client) }
             switch result {
             case .failure(let failure):
