@@ -47,11 +47,11 @@ final class RedisClient: @unchecked Sendable {
     }
 
     func run(
-        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
-        staging: [RedisArgument]? = nil, isWrite: Bool = false, _ completion: @escaping Completion
+        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [], isWrite: Bool = false,
+        _ completion: @escaping Completion
     ) {
-        let text = script.text(inCluster: topology.isCluster)
-        let command = RedisCommand(text, keys: keys, arguments, staging: staging)
+        let (text, room) = (script.text(inCluster: topology.isCluster), RedisCommand.room(for: arguments))
+        let command = RedisCommand(text, keys: keys, count: arguments.count, room: room) { $0.append(arguments) }
         send(command, about: keys[0], isWrite: isWrite, completion)
     }
 

@@ -37,25 +37,13 @@ final class RedisCommand: Sendable {
         self.init(parts, precedingAnswers: commands.count - 1)
     }
 
-    /// Runs a script, named by its SHA-1.
-    ///
-    /// - Parameter staging: a command to execute just before, in the same transaction. Large values bypass the script
-    ///   this way: Lua would hash each of their bytes.
-    convenience init(
-        _ script: RedisScript.Text, keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
-    ) {
-        self.init(script, keys: keys, count: arguments.count, room: Self.room(for: arguments), staging: staging) {
-            $0.append(arguments)
-        }
-    }
-
-    /// Runs a script with `count` arguments that `write` appends, without an array of them.
+    /// Runs a script, named by its SHA-1, with `count` arguments that `write` appends.
     ///
     /// - Parameters:
     ///   - room: an upper bound for the bytes of the small arguments, with the framing of each.
     ///   - staging: a command to execute just before, in the same transaction.
     convenience init(
-        _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]?,
+        _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]? = nil,
         _ write: (inout Encoder) -> Void
     ) {
         let small = room + script.name.count + Self.room(for: keys) + (staging.map { Self.room(for: $0) } ?? 0) + 64
@@ -114,7 +102,7 @@ final class RedisCommand: Sendable {
     }
 
     /// An upper bound for the bytes of a command's small arguments, with the framing of each.
-    fileprivate static func room(for arguments: [RedisArgument]) -> Int {
+    static func room(for arguments: [RedisArgument]) -> Int {
         arguments.withUnsafeBufferPointer { arguments in
             var room = 24
             for index in arguments.indices { room += 24 + min(arguments[index].count, largeArgument) }
@@ -138,7 +126,7 @@ final class RedisCommand: Sendable {
             append(arguments)
         }
 
-        fileprivate mutating func append(_ arguments: [RedisArgument]) {
+        mutating func append(_ arguments: [RedisArgument]) {
             // Iterating over the array would count references to each argument.
             arguments.withUnsafeBufferPointer { for index in $0.indices { append($0[index]) } }
         }

@@ -27,6 +27,15 @@ extension RedisDialer {
     }
 }
 
+extension RedisCommand {
+    convenience init(
+        _ script: RedisScript.Text, keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
+    ) {
+        let room = Self.room(for: arguments)
+        self.init(script, keys: keys, count: arguments.count, room: room, staging: staging) { $0.append(arguments) }
+    }
+}
+
 /// A topology and a client on a separate loop.
 final class TestClient: Sendable {
     private let running: RunningLoop
@@ -79,7 +88,9 @@ final class TestClient: Sendable {
         _ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
     ) async -> Result<RedisReply, RedisFailure> {
         await withCheckedContinuation { continuation in
-            client.run(script, keys: keys, arguments, staging: staging) { continuation.resume(returning: $0) }
+            let text = script.text(inCluster: client.topology.isCluster)
+            let command = RedisCommand(text, keys: keys, arguments, staging: staging)
+            client.send(command, about: keys[0]) { continuation.resume(returning: $0) }
         }
     }
 
