@@ -31,9 +31,7 @@ final class RedisCommand: Sendable {
     /// Several commands, sent together.
     convenience init(pipeline commands: [[RedisArgument]]) {
         let room = commands.reduce(0) { $0 + Self.room(for: $1) }
-        let parts = Self.encoded(room) { encoder in
-            for command in commands { encoder.append(command: command) }
-        }
+        let parts = Self.encoded(room) { encoder in commands.forEach { encoder.append(command: $0) } }
         self.init(parts, precedingAnswers: commands.count - 1)
     }
 
@@ -279,8 +277,7 @@ struct RedisScript: Sendable {
 
         fileprivate init(_ source: String) {
             func encoded(_ arguments: RedisArgument...) -> [UInt8] {
-                let room = RedisCommand.room(for: arguments)
-                return RedisCommand.encoded(room) { for argument in arguments { $0.append(argument) } }[0]
+                RedisCommand.encoded(RedisCommand.room(for: arguments)) { $0.append(arguments) }[0]
             }
             name = encoded("EVALSHA", .text(Hex.encode(Digests.sha1(Array(source.utf8)))))
             self.source = encoded("EVAL", .text(source))
@@ -290,8 +287,7 @@ struct RedisScript: Sendable {
     private let plain, sharded: Text
 
     init(_ source: String) {
-        plain = Text(source)
-        sharded = Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'"))
+        (plain, sharded) = (Text(source), Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'")))
     }
 
     func text(inCluster: Bool) -> Text { inCluster ? sharded : plain }

@@ -35,9 +35,7 @@ enum RedisFailure: Error, Sendable, Hashable {
     case denied(String)
     /// Executed, but too few replicas had it in time.
     case unreplicated(String)
-}
 
-extension RedisFailure {
     /// Whether a script failed because of what it found: a key of another type, or a field that is not a number.
     var isOfOneRecord: Bool {
         if case .refused(let error) = self { ["ERR", "WRONGTYPE"].contains(error.code) } else { false }
@@ -51,15 +49,9 @@ extension RedisReply {
     static func text(_ text: String) -> RedisReply { .bytes(Array(text.utf8)) }
 
     /// Bytes as UTF-8.
-    var text: String? {
-        guard case .bytes(let bytes) = self else { return nil }
-        return String(validating: bytes, as: UTF8.self)
-    }
+    var text: String? { if case .bytes(let bytes) = self { String(validating: bytes, as: UTF8.self) } else { nil } }
 
-    var elements: [RedisReply]? {
-        guard case .array(let elements) = self else { return nil }
-        return elements
-    }
+    var elements: [RedisReply]? { if case .array(let elements) = self { elements } else { nil } }
 }
 
 extension RedisFailure: CustomStringConvertible {

@@ -40,9 +40,8 @@ package final class RedisStore: SessionStore {
     package init(
         _ dialer: RedisDialer, hash: KeyedHash, table: SessionTable, workers: Workers, polling: Polling = .preferred
     ) throws(StoreError) {
-        (self.table, self.hash) = (table, hash)
+        (self.table, self.hash, self.workers) = (table, hash, workers)
         largeLoads = SharedLoads(limit: table.account.maxWaiting)
-        self.workers = workers
         do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
             throw StoreError("\(error)")
         }
@@ -344,11 +343,8 @@ package final class RedisStore: SessionStore {
     private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: health.recover(.writes)
-        case .failure(let failure):
-            switch failure {
-            case .refused, .unreplicated: health.fail(.writes, because: failure.outage)
-            case .unavailable, .lost, .denied: break
-            }
+        case .failure(.unavailable), .failure(.lost), .failure(.denied): break
+        case .failure(let failure): health.fail(.writes, because: failure.outage)
         }
     }
 

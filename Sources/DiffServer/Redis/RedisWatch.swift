@@ -64,15 +64,10 @@ final class RedisWatch: @unchecked Sendable {
     /// Starts or stops watching a slot, depending on whether it has readers now.
     func readersChanged(of slot: SessionSlot) {
         loop.perform { [self] in
-            guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
-            let channel = keys.channel(slot.name)
-            if slot.readerCount > 0 {
-                slots[slot.name] = slot
-                hints.subscribe(channel)
-            } else {
-                slots[slot.name] = nil
-                hints.unsubscribe(channel)
-            }
+            let (isRead, channel) = (slot.readerCount > 0, keys.channel(slot.name))
+            guard let hints, isRead != (slots[slot.name] === slot) else { return }
+            slots[slot.name] = isRead ? slot : nil
+            if isRead { hints.subscribe(channel) } else { hints.unsubscribe(channel) }
         }
     }
 
