@@ -5,8 +5,7 @@ import Synchronization
 /// One loop's connection to one Redis that takes writes.
 ///
 /// Reconnects after a loss, with growing pauses. Without a connection a command fails at once, except during the first
-/// attempt after the start or a loss: it waits for that attempt, so that nobody notices a server's restart or a
-/// connection reset. No command is ever sent twice: only its caller can tell whether a lost one was executed.
+/// attempt after the start or a loss: it waits for that, so that nobody notices a restart or a connection reset.
 ///
 /// The loop owns all state. Any thread may close it or move it to another server; the rest is called on the loop.
 final class ReconnectingConnection: @unchecked Sendable {
@@ -19,8 +18,7 @@ final class ReconnectingConnection: @unchecked Sendable {
         case closed
     }
 
-    /// A primary, or the servers that know it, and the number of its replicas that must have a write before it is
-    /// answered.
+    /// A primary, or the servers that know it, and how many replicas must have a write.
     struct Target: Hashable {
         let endpoint: RedisAddress.Endpoint
         var replicas = 0
@@ -46,10 +44,7 @@ final class ReconnectingConnection: @unchecked Sendable {
     /// A connection that lasts this long resets the pauses.
     private static let probation = Duration.seconds(2)
 
-    /// A link that starts to connect.
-    ///
-    /// - Parameters:
-    ///   - whenUp: called on the loop, later, with each new connection.
+    /// Starts to connect. `whenUp` is called on the loop, later, with each new connection.
     init(
         _ topology: RedisTopology, at target: Target, on loop: EventLoop,
         whenUp: @escaping @Sendable (RedisConnection) -> Void = { _ in }
@@ -63,8 +58,7 @@ final class ReconnectingConnection: @unchecked Sendable {
 
     var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
-    /// Reconnects, since `server` is the new primary, unless the connection leads there already. Commands already sent
-    /// are answered first.
+    /// Reconnects unless that leads there already. Commands already sent are answered first.
     func leave(for server: ConnectAddress) {
         loop.perform { [self] in
             guard let connection, connection.destination != server else { return }
@@ -92,7 +86,6 @@ final class ReconnectingConnection: @unchecked Sendable {
 
     // MARK: On the loop
 
-    /// Sends a command; `completion` is called once, on the loop.
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
         if case .up(let connection, let writes) = state {
             if let writes { writes.send(command, completion) } else { connection.send(command, completion) }
@@ -103,13 +96,12 @@ final class ReconnectingConnection: @unchecked Sendable {
         }
     }
 
-    /// The connection, if there is one that takes commands.
     var connection: RedisConnection? { if case .up(let connection, _) = state { connection } else { nil } }
 
     private var dialer: RedisDialer { topology.dialer }
 
-    /// Whether the first attempt since the start or a loss is under way or imminent. Most outages end at once, or with
-    /// a failover, so commands wait for one attempt, but not for a second.
+    /// Whether commands wait for the first attempt since the start or a loss: most outages end at once, or with a
+    /// failover.
     private var isFirstAttempt: Bool {
         switch state {
         case .pausing, .connecting: !hasFailed

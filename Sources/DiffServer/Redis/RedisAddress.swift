@@ -36,7 +36,6 @@ package struct RedisAddress: Sendable, Hashable {
     private static let port: UInt16 = 6379
     private static let sentinelPort: UInt16 = 26379
 
-    /// Parses an address; nil if the text is malformed.
     package init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst(5)

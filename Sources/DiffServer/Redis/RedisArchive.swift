@@ -3,8 +3,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// The sessions in Redis as bytes. Each is read in one transaction and written in one, so that none is ever half there.
-/// Leases and notes of sources stay behind: the next server fetches anew.
+/// The sessions in Redis as bytes, each read and written in one transaction. Leases and notes of sources stay behind.
 package final class RedisArchive: SessionArchive {
     package let digestKey: String
     package let margin = 0
@@ -12,8 +11,7 @@ package final class RedisArchive: SessionArchive {
     private let client: RedisClient
     private let loop: EventLoop
 
-    /// Whether sessions are read, so that there must have been some; are written; or neither, for `serve --check`, when
-    /// only the probe's key is written, which expires.
+    /// For `serve --check` nothing is written but the key of the probe, which expires.
     package enum Purpose: Sendable { case source, target, check }
 
     /// - Throws: if Redis cannot be used, holds sessions that this process cannot read, or is a target in use.
@@ -43,9 +41,7 @@ package final class RedisArchive: SessionArchive {
         guard topology.isWhole else { throw failure("a slot has no primary") }
         if purpose == .target {
             if try isInUse() { throw failure("a server uses the sessions under this prefix: stop it first") }
-            if found == .null {
-                found = try run(RedisScripts.claim, key, [RedisArgument(RedisScripts.records(by: hash))])
-            }
+            if found == .null { found = try run(RedisScripts.claim, key, [.text(RedisScripts.records(by: hash))]) }
         }
         let known = (purpose == .source ? [SessionRecord.formerFormat] : []) + [SessionRecord.format]
         if found != .null, let problem = RedisScripts.problem(with: found.text, by: hash, reading: known) {
@@ -149,9 +145,7 @@ package final class RedisArchive: SessionArchive {
 }
 
 extension StoredSession {
-    /// Reads the answer of `HGETALL`: the fields that `RedisScripts` describes.
-    ///
-    /// - Parameter left: as `PTTL` tells it; negative for ever, which no session of ours has.
+    /// Reads the answer of `HGETALL`; `left` is negative for ever, which no session of ours lives.
     fileprivate init(_ name: String, _ reply: RedisReply, left: Int) {
         let parts = reply.elements ?? []
         var fields: [String: [UInt8]] = [:]

@@ -16,7 +16,6 @@ final class RedisClient: @unchecked Sendable {
     private let sole: ReconnectingConnection?
     let keys: RedisKeys
 
-    /// A client that starts to connect.
     init(_ topology: RedisTopology, on loop: EventLoop) {
         (self.topology, self.loop, map, keys) = (topology, loop, topology.map, topology.dialer.keys)
         let target = ReconnectingConnection.Target(endpoint: map.primaries[0])
@@ -32,11 +31,9 @@ final class RedisClient: @unchecked Sendable {
 
     var isPartlyUp: Bool { links.withLock { $0.values.contains(where: \.isUp) } }
 
-    /// Sends a command; `completion` is called once, on the loop.
+    /// Calls back once, on the loop.
     ///
-    /// - Parameters:
-    ///   - key: any key of the command; all of them are in one hash slot.
-    ///   - isWrite: whether the answer waits for `--store-replicas`.
+    /// - Parameter isWrite: whether the answer waits for `--store-replicas`.
     func send(
         _ command: RedisCommand, about key: RedisArgument = "", isWrite: Bool = false,
         _ completion: @escaping Completion
@@ -55,7 +52,6 @@ final class RedisClient: @unchecked Sendable {
         send(command, about: keys[0], isWrite: isWrite, completion)
     }
 
-    /// Runs a script and reads its answer.
     func ask<Value>(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [], isWrite: Bool = false,
         _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void,
@@ -64,17 +60,13 @@ final class RedisClient: @unchecked Sendable {
         run(script, keys: keys, arguments, isWrite: isWrite) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
     }
 
-    /// Tests whether each primary takes writes.
-    ///
-    /// - Parameter completion: called once, with the answers of all primaries.
+    /// Tests whether each primary takes writes. Calls back once, with all answers.
     func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
         let names = topology.map.keys(keys.probe)
         runEach(RedisScripts.probe, keys: names.map { RedisArgument($0) }, isWrite: true, completion)
     }
 
-    /// Runs a script once per key, since the keys may be on several primaries.
-    ///
-    /// - Parameter completion: called once, with the answers in the order of the keys; never called without keys.
+    /// Runs a script once per key, on all primaries. Calls back once, with the answers in order; never without keys.
     func runEach(
         _ script: RedisScript, keys: [RedisArgument], isWrite: Bool = false,
         _ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void
@@ -91,10 +83,8 @@ final class RedisClient: @unchecked Sendable {
         }
     }
 
-    /// Reconnects, since `server` is the new primary.
     func leave(for server: ConnectAddress) { links.withLock { $0 }.values.forEach { $0.leave(for: server) } }
 
-    /// Closes, and fails unanswered commands.
     func close() { links.withLock { $0 }.values.forEach { $0.close() } }
 
     // MARK: On the loop
@@ -132,14 +122,12 @@ final class RedisClient: @unchecked Sendable {
 /// A command on its way to the primary of its key. Confined to the client's loop once it is sent.
 ///
 /// A server that does not know the script gets its source. A cluster node may redirect a command without executing it,
-/// because another primary serves the hash slot (`MOVED`) or is importing it (`ASK`): the command is then sent there, a
-/// transaction as a whole. No other command is ever sent twice: only its caller can tell whether a lost one was
-/// executed.
+/// because another primary serves the hash slot (`MOVED`) or is importing it (`ASK`). No other command is ever sent
+/// twice: only its caller can tell whether a lost one was executed.
 private final class RedisRequest: @unchecked Sendable {
     private let client: RedisClient
     private var command: RedisCommand
     private let key: RedisArgument
-    /// The number of replicas that must have the write.
     private let replicas: Int
     private let completion: RedisClient.Completion
     private var link: ReconnectingConnection?

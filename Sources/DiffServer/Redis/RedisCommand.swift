@@ -28,18 +28,16 @@ final class RedisCommand: Sendable {
 
     convenience init(_ arguments: [RedisArgument]) { self.init(pipeline: [arguments]) }
 
-    /// Several commands, sent together.
     convenience init(pipeline commands: [[RedisArgument]]) {
         let room = commands.reduce(0) { $0 + Self.room(for: $1) }
         let parts = Self.encoded(room) { encoder in commands.forEach { encoder.append(command: $0) } }
         self.init(parts, precedingAnswers: commands.count - 1)
     }
 
-    /// Runs a script, named by its SHA-1, with `count` arguments that `write` appends.
+    /// Runs a script, named by its SHA-1, with `count` arguments that `write` appends, after `staging` in one
+    /// transaction.
     ///
-    /// - Parameters:
-    ///   - room: an upper bound for the bytes of the small arguments, with the framing of each.
-    ///   - staging: a command to execute just before, in the same transaction.
+    /// - Parameter room: an upper bound for the bytes of the small arguments, with the framing of each.
     convenience init(
         _ script: RedisScript.Text, keys: [RedisArgument], count: Int, room: Int, staging: [RedisArgument]? = nil,
         _ write: (inout Encoder) -> Void
@@ -81,8 +79,6 @@ final class RedisCommand: Sendable {
 
     // MARK: Encoding
 
-    /// Encodes what `write` appends.
-    ///
     /// - Parameter room: an upper bound for the bytes of everything but the large arguments.
     fileprivate static func encoded(_ room: Int, _ write: (inout Encoder) -> Void) -> [[UInt8]] {
         var large: [(at: Int, bytes: [UInt8])] = []
@@ -220,9 +216,7 @@ enum RedisArgument: Sendable {
     case number(Int)
     /// A session's version in hexadecimal digits; empty for 0, which stands for none.
     case version(UInt64)
-    /// The key of the session with this name.
     case key(String, RedisKeys)
-    /// A head's revision.
     case revision(Revision)
 
     init(_ bytes: [UInt8]) { self = .bytes(bytes) }
@@ -232,7 +226,6 @@ enum RedisArgument: Sendable {
     init(_ id: UInt64) { self = .number(Int(clamping: id)) }
     init(milliseconds time: Duration) { self = .number(Int(time.wholeNanoseconds / 1_000_000)) }
 
-    /// Its length in bytes.
     @inline(__always)
     var count: Int {
         switch self {
@@ -267,9 +260,8 @@ extension RedisArgument: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 
 // MARK: - Scripts
 
-/// A Lua script. It is called by its SHA-1, and its source is sent only to a server that does not know it yet.
-///
-/// In a cluster `SPUBLISH` replaces `PUBLISH`, which would pass each message on to every node.
+/// A Lua script. Its source is sent only to a server that does not know its SHA-1 yet. In a cluster `SPUBLISH` replaces
+/// `PUBLISH`, which would pass each message on to every node.
 struct RedisScript: Sendable {
     /// The first two arguments of a command, encoded: for a server that knows the script, and for one that does not.
     final class Text: Sendable {

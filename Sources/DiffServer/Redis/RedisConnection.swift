@@ -17,7 +17,6 @@ final class RedisConnection: @unchecked Sendable {
         let isTransaction: Bool
         /// Answers still to come before the one that counts.
         var preceding: Int
-        /// The first error among them.
         var error: RedisError?
 
         /// Records an answer that comes before the one that counts.
@@ -46,7 +45,6 @@ final class RedisConnection: @unchecked Sendable {
     private var isSilent = false
     private var listener: ((RedisReply) -> Void)?
 
-    /// How long an answer may take.
     var patience: Duration
     /// Called once when the connection takes no more commands; if it was lost, before they fail.
     var whenLost: ((RedisFailure) -> Void)?
@@ -79,8 +77,7 @@ final class RedisConnection: @unchecked Sendable {
         for part in command.parts { socket?.send(part) }
     }
 
-    /// Passes all later answers to `listener`, for a connection with subscriptions. A PING every `patience` detects a
-    /// dead connection.
+    /// Passes all later answers to `listener`. A PING every `patience` detects a dead connection.
     func listen(_ listener: @escaping (RedisReply) -> Void) {
         self.listener = listener
         isSilent = false

@@ -10,20 +10,17 @@ package struct RedisDialer: Sendable {
     package var passwords: (@Sendable () -> [String])?
     /// Told of the first one that was accepted.
     package var admitted: (@Sendable (String) -> Void)?
-    /// The names of keys and channels.
     package var keys = RedisKeys()
     /// How many replicas must have a write before it is answered.
     package var replicas = 0
-    /// How to verify a server's certificate; nil trusts the system's authorities. Used only if the address asks for
-    /// TLS.
+    /// How to verify a server's certificate; nil trusts the system's authorities.
     package var tls: OutgoingTLS?
     /// The limit until a connection can take commands, and for a sentinel's answer.
     var connectTimeout = Duration.seconds(2)
-    /// The limit for an answer. The connection to a server that takes longer is closed.
+    /// The limit for an answer, after which the connection is closed.
     var commandTimeout = Duration.seconds(5)
     /// The most commands that may wait for a first attempt to connect.
     var maxWaiting = 10_000
-    /// Notified of failures and recoveries.
     package var health = StoreHealth()
     /// Whether to ignore a refused login, as with sentinels: most have no password, though their servers do.
     var mayRefuseLogin = false
@@ -63,11 +60,8 @@ package struct RedisDialer: Sendable {
 
     // MARK: Asking
 
-    /// Asks servers one by one, each over its own connection, until one gives a usable answer.
-    ///
-    /// - Parameters:
-    ///   - read: parses a server's answer.
-    ///   - done: called once, later, with the answer and its server, or with the last server's name and failure.
+    /// Asks servers one by one, each over its own connection, until `read` can use an answer. Calls `done` once, later,
+    /// with the answer and its server, or with the last server's name and failure.
     func ask<Answer: Sendable>(
         _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand, on loop: EventLoop,
         _ read: @escaping @Sendable (RedisReply, ConnectAddress) -> Result<Answer, RedisFailure>,
@@ -75,7 +69,7 @@ package struct RedisDialer: Sendable {
     ) {
         let server = servers[index]
         let connection = open(server, on: loop)
-        // Most sentinels have no password, though their servers do: no refused login matters, and no accepted one.
+        // No refused login matters here, and no accepted one.
         var dialer = self
         dialer.admitted = nil
         _ = dialer.logIn(over: connection)
@@ -90,9 +84,8 @@ package struct RedisDialer: Sendable {
         }
     }
 
-    /// Asks sentinels for the primary, which must then be verified by `ROLE`, as Redis's guide for clients demands
-    /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a failover a sentinel may
-    /// still name the old one.
+    /// Asks sentinels for the primary, which must then be verified by `ROLE`: for a moment after a failover a sentinel
+    /// may still name the old one (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
     func askSentinels(
         _ sentinels: [ConnectAddress], for primary: String, on loop: EventLoop,
         _ done: @escaping @Sendable (Result<(ConnectAddress, ConnectAddress), RedisFailure>) -> Void
@@ -111,7 +104,6 @@ package struct RedisDialer: Sendable {
 
     // MARK: Connecting
 
-    /// Greets servers one by one, until one is usable.
     func greet(anyOf servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
         greet(servers[0], on: loop) { result in
             if case .failure(.unavailable) = result, servers.count > 1 {
@@ -121,8 +113,7 @@ package struct RedisDialer: Sendable {
         }
     }
 
-    /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later, with a connection
-    /// that takes commands, or the reason why there is none.
+    /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later.
     func greet(_ server: ConnectAddress, on loop: EventLoop, _ arrival: @escaping Arrival) {
         let connection = open(server, on: loop)
         let login = logIn(over: connection)
@@ -146,8 +137,7 @@ package struct RedisDialer: Sendable {
         }
     }
 
-    /// The command that tests a server. A cluster node takes commands before the cluster serves, after its own return
-    /// and while too many others are missing, so it is asked about the cluster.
+    /// Tests a server. A cluster node takes commands while the cluster does not serve, so it is asked about that.
     private var question: RedisCommand {
         switch address.endpoint {
         case .server: RedisCommand("PING")

@@ -1,7 +1,6 @@
 // A lease is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, that expires when the lease is due again.
-// Its value names the node that holds the lease, and is empty once that node has released it. The note about the source
-// is in a second key, `diffserver:{name}:note`; its first line is the time of the last success by Redis's clock, so the
-// nodes' clocks need not agree.
+// Its value names the node that holds it, and is empty once released. The note about the source is in a second key,
+// `diffserver:{name}:note`; its first line is the time of the last success by Redis's clock.
 
 import DiffStores
 import HTTPCore
@@ -82,8 +81,7 @@ extension RedisStore {
 }
 
 extension SourceNote {
-    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and the hash of the source, each
-    /// on a line.
+    /// Outcome, interval in milliseconds, failures, revision, validators and the hash of the source, each on a line.
     fileprivate var text: String {
         let lines = [
             outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",

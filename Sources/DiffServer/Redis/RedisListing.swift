@@ -1,7 +1,7 @@
-// Redis keeps its keys in no order. An index of names would have to be written whenever a session is created or
-// deleted, would miss expirations, and in a cluster would be in another slot than the sessions. So a listing scans all
-// keys of each primary (SCAN): it writes nothing, is never out of date, and finds every session that exists throughout.
-// The cost is a round trip per thousand keys.
+// Redis keeps its keys in no order. An index of names would have to be written with each new or deleted session, would
+// miss expirations, and in a cluster would be in another slot than the sessions. So a listing scans all keys of each
+// primary (SCAN), at the cost of a round trip per thousand keys: it is never out of date, and finds every session that
+// exists throughout.
 
 import DiffSessions
 import DiffStores
@@ -78,7 +78,6 @@ struct ScannedNames {
 
     static let fault = "its list of keys cannot be read"
 
-    /// Nil if the reply is none to a scan.
     init?(_ reply: RedisReply, in keys: RedisKeys) {
         guard let parts = reply.elements, parts.count == 2, let cursor = parts[0].text, let found = parts[1].elements
         else { return nil }

@@ -18,7 +18,6 @@ final class RedisReading: Sendable {
     private let turn: RedisTurn?
     private let done: Completion<SessionView?>
 
-    /// The question to Redis.
     struct Attempt: Sendable {
         /// What the answer replaces in the table.
         var known: SessionTable.Known
@@ -30,7 +29,6 @@ final class RedisReading: Sendable {
         var maxBytes = 64 * 1024
         /// Whether the log entries after the known session suffice.
         var followsLog = true
-        /// Attempts left.
         var left = 4
 
         init(_ known: SessionTable.Known) { (self.known, version) = (known, known.view?.session.version) }
@@ -161,15 +159,13 @@ final class RedisReading: Sendable {
         }
     }
 
-    /// Puts what was found into the table.
     private func adopt(_ found: FoundRecord, _ attempt: Attempt) {
         let (table, known) = (store.table, attempt.known)
         do throws(SessionRecord.Failure) {
             let session = try found.session(after: known.view?.session, by: store.transition(of: name))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
             // If the table has changed meanwhile, Redis is asked again, so that no local reader is told an older
-            // version than another. After the last attempt the record itself is the answer: it was the head when Redis
-            // was asked, and Redis compares versions before any write that follows.
+            // version than another. After the last attempt the record was at least the head when Redis was asked.
             if adopted == nil, attempt.left > 1 { return ask(attempt.next(table.known(name))) }
             let slot = adopted ?? table.anySlot(name) ?? SessionSlot(outsideOf: name, session)
             done(.success(SessionView(slot, session, of: table)))

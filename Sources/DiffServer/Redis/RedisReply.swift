@@ -18,8 +18,8 @@ struct RedisError: Error, Sendable, Hashable {
     /// Its first word, such as `NOSCRIPT`.
     var code: Substring { text.prefix { $0 != " " } }
 
-    /// Whether this server did not execute the command, but another one may, or this one later: it is a replica, is
-    /// still loading its data, or has lost its primary.
+    /// Whether another server may execute the command, or this one later: it is a replica, loading, or without its
+    /// primary.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 
@@ -29,7 +29,6 @@ enum RedisFailure: Error, Sendable, Hashable {
     case unavailable(String)
     /// Sent, but the connection was lost: whether the command was executed is unknown.
     case lost(String)
-    /// Redis answered with an error.
     case refused(RedisError)
     /// Redis rejects our credentials, or has no such database: no retry can succeed.
     case denied(String)
@@ -48,7 +47,6 @@ extension RedisReply {
 
     static func text(_ text: String) -> RedisReply { .bytes(Array(text.utf8)) }
 
-    /// Bytes as UTF-8.
     var text: String? { if case .bytes(let bytes) = self { String(validating: bytes, as: UTF8.self) } else { nil } }
 
     var elements: [RedisReply]? { if case .array(let elements) = self { elements } else { nil } }
@@ -117,7 +115,6 @@ struct RedisReplyParser: Sendable {
     /// The current line or string so far.
     private var text: [UInt8] = []
     private var open: [OpenArray] = []
-    /// Bytes of the current reply.
     private var used = 0
 
     static let maxLineBytes = 64 << 10

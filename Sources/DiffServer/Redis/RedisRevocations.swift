@@ -1,8 +1,7 @@
-// Every node knows all revocations. A node that revokes tokens records this, and publishes it. A message may be lost
-// with a connection or in a failover. So the set of revocations has a version, each message names the version it
-// follows, and a node that missed one reads the whole set. Reads and writes of sessions compare the version too, so no
-// node answers from a stale set. In a cluster they cannot, since the session's primary may not have the set; there a
-// node may lag by the time a message takes.
+// A node that revokes tokens records this, and publishes it. A message may be lost, so the set of revocations has a
+// version, each message names the version it follows, and a node that missed one reads the whole set. Reads and writes
+// of sessions compare the version too, so no node answers from a stale set. In a cluster they cannot, since the set may
+// be on another primary; there a node may lag by the time a message takes.
 
 import DiffStores
 import HTTPCore
@@ -26,7 +25,6 @@ final class RedisRevocations: Sendable {
     /// Whether the set has been read since the start.
     var areKnown: Bool { version.withLock { $0 != nil } }
 
-    /// The database number in the Redis with the sessions.
     private var database: Int { client.topology.dialer.address.database }
 
     /// The known version, for a session's script to compare.
@@ -37,7 +35,6 @@ final class RedisRevocations: Sendable {
         client.topology.isCluster ? [session] : [session, key]
     }
 
-    /// Records a revocation, and publishes it.
     func add(_ session: String, upTo moment: Int, _ done: @escaping Completion<Void>) {
         let (arguments, version) = Self.arguments((session, moment), in: database)
         client.ask(RedisScripts.revoke, keys: [key], arguments, isWrite: true, done) { [self] reply in
@@ -52,15 +49,13 @@ final class RedisRevocations: Sendable {
     ) -> (arguments: [RedisArgument], version: String) {
         let (session, moment) = revocation
         let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
-        return (
-            [
-                .text(session), .number(moment), .number(moment - Revocations.life), .text(version),
-                .number(Revocations.life), .number(database),
-            ], version
-        )
+        let arguments: [RedisArgument] = [
+            .text(session), .number(moment), .number(moment - Revocations.life), .text(version),
+            .number(Revocations.life), .number(database),
+        ]
+        return (arguments, version)
     }
 
-    /// Processes a message of the channel.
     func receive(_ message: [UInt8]) {
         let words = String(decoding: message, as: UTF8.self)
             .split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false)
@@ -95,7 +90,6 @@ final class RedisRevocations: Sendable {
         }
     }
 
-    /// Adopts the answer of `RedisScripts.revoked`.
     private func adopt(_ reply: RedisReply) -> Result<Void, StoreFailure> {
         if reply == .array([]) { return .success(()) }
         guard let found = FoundRevocations(reply) else { return .failure(.unavailable(FoundRevocations.fault)) }
@@ -112,7 +106,6 @@ struct FoundRevocations {
 
     static let fault = "its revocations cannot be read"
 
-    /// Nil if the reply is none of that script.
     init?(_ reply: RedisReply) {
         guard let parts = reply.elements, parts.count == 2, let version = parts[0].text, let members = parts[1].elements
         else { return nil }

@@ -10,10 +10,9 @@
 //     e<position>  an entry, which begins with the version that it made
 //     b  the version of the checkpoint, m<version> its meta, h<version> its head
 //
-// Each commit compares the version. After two conflicts in a row a node takes a turn with its next read: for 20 ms no
-// other node commits, so all that is queued there goes out at once. Nodes that come meanwhile are told how long to
-// wait, and are served in the order in which they came; a node that stays away for 20 ms loses its turn. Turns only
-// improve speed.
+// After two conflicts in a row a node takes a turn with its next read: for 20 ms no other node commits, so all that is
+// queued there goes out at once. Nodes that come meanwhile are told how long to wait, and are served in order; a node
+// that stays away for 20 ms loses its turn. Turns only improve speed.
 //
 // A new checkpoint is first staged under its own version, where nobody reads it. In the same transaction the script
 // then compares the version, and adopts or removes it. So large values never pass through a script, where Lua would
@@ -39,8 +38,8 @@ package final class RedisKeys: Sendable {
     /// announces them; a key and channel to test whether Redis takes writes; and what all sessions' keys begin with.
     let records, revoked, probe, start: String
 
-    /// - Parameter prefix: letters, digits and `._:-`. A brace would move keys to other slots of a cluster, and other
-    ///   characters are special in patterns.
+    /// - Parameter prefix: letters, digits and `._:-`: others are special in patterns, or move keys to other hash
+    ///   slots.
     package init(prefix: String = "diffserver:") {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
     }
@@ -74,8 +73,8 @@ enum RedisScripts {
     }
 
     /// Reads the control fields. They may have been edited by hand: the numbers are in range and order only if the
-    /// record `isWhole`. Lua counts exactly up to 1e15, and beyond 2^53 a loop never ends. Before a loop over the log,
-    /// its length is compared with the number of fields.
+    /// record `isWhole`. Lua counts exactly up to 1e15. Before a loop over the log, its length is compared with the
+    /// number of fields.
     private static let control =
         find("'v', 't', 'n', 'f', 'c', 'b', 'i'") + """
 

@@ -34,9 +34,8 @@ package final class RedisStore: SessionStore {
     let workers: Workers
     let largeLoads: SharedLoads<LargeRecord, SessionView?>
 
-    /// Connects, and waits for a first answer. A Redis that is unreachable or unusable now may come back later.
-    ///
-    /// - Throws: if Redis rejects our credentials, or holds sessions that this process cannot read.
+    /// Waits for a first answer. A Redis that is unreachable or unusable now may come back later; throws if it rejects
+    /// our credentials, or holds sessions that this process cannot read.
     package init(
         _ dialer: RedisDialer, hash: KeyedHash, table: SessionTable, workers: Workers, polling: Polling = .preferred
     ) throws(StoreError) {
@@ -82,7 +81,6 @@ package final class RedisStore: SessionStore {
         loop.end()
     }
 
-    /// Reconnects, since `server` is the new primary.
     func leave(for server: ConnectAddress) { clients.withLock { $0 }.forEach { $0.leave(for: server) } }
 
     /// The client of a request's loop; the store's own for an executor that is not a loop.
@@ -154,8 +152,7 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Sends a commit and those queued behind it on the client's loop: whichever loops they came from, they reach Redis
-    /// in the order in which they follow each other.
+    /// Sends a commit and those queued behind it: whichever loops they came from, they reach Redis in order.
     private func sendQueued(_ first: PendingCommit, by client: RedisClient) {
         var next: PendingCommit? = first
         while let commit = next {
@@ -319,7 +316,6 @@ package final class RedisStore: SessionStore {
         if health.isFailing(.writes) { probe() }
     }
 
-    /// Whether the store's own connection can be used.
     var isUp: Bool { client.isUp }
 
     /// Checks whether Redis was emptied or replaced: after each new connection, and every ten seconds.
@@ -329,7 +325,6 @@ package final class RedisStore: SessionStore {
         revocations.refresh { _ in }
     }
 
-    /// Tests whether each primary takes writes.
     private func probe() {
         client.probe { [self] answers in
             let failures = answers.filter { if case .failure = $0 { true } else { false } }
@@ -338,8 +333,8 @@ package final class RedisStore: SessionStore {
         }
     }
 
-    /// Records whether writes succeed. A write lost in transit proves nothing: the connection reports its own loss. A
-    /// success proves nothing about other primaries, so only a probe ends an outage.
+    /// A write lost in transit proves nothing: the connection reports its own loss. A success proves nothing about
+    /// other primaries, so only a probe ends an outage.
     private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: health.recover(.writes)
@@ -367,8 +362,7 @@ package final class RedisStore: SessionStore {
         client.run(RedisScripts.claim, keys: [.text(keys.records)], [.text(RedisScripts.records(by: hash))], done)
     }
 
-    /// Whether the records are known to be ours. Otherwise nothing is read or written: an unconditional write would
-    /// replace records that only look damaged.
+    /// Otherwise nothing is read or written: an unconditional write would replace records that only look damaged.
     var hasOurRecords: Bool { areRecordsOurs.load(ordering: .relaxed) }
 
     /// - Returns: why this process can never use the records that were found.

@@ -34,8 +34,7 @@ final class RedisTopology: @unchecked Sendable {
         if isCluster { loop.perform { self.ask() } }
     }
 
-    /// The current map of hash slots. Until a node has answered, any node may be asked about any hash slot, and
-    /// redirects.
+    /// Until a node has answered, any node may be asked about any hash slot, and redirects.
     var map: HashSlotMap { known.withLock { $0 } }
 
     /// Whether each hash slot is known to have a primary.
@@ -55,7 +54,6 @@ final class RedisTopology: @unchecked Sendable {
         loop.perform(observer)
     }
 
-    /// Asks the nodes again, soon.
     func refreshSoon() {
         guard isCluster else { return }
         loop.perform { [self] in
@@ -65,9 +63,7 @@ final class RedisTopology: @unchecked Sendable {
         }
     }
 
-    /// Records a redirection, and returns it; nil for any other error.
-    ///
-    /// - Parameter responder: the node that answered.
+    /// Records a redirection by `responder`, and returns it; nil for any other error.
     func note(_ error: RedisError, from responder: ConnectAddress?) -> RedisRedirection? {
         guard isCluster, let redirection = RedisRedirection(error, from: responder) else { return nil }
         switch redirection {
@@ -153,9 +149,7 @@ enum RedisRedirection: Equatable {
     /// The cluster is down, or no primary has the hash slot.
     case down
 
-    /// Parses a redirection; nil for any other error.
-    ///
-    /// - Parameter responder: the node that answered.
+    /// Nil for any other error.
     init?(_ error: RedisError, from responder: ConnectAddress?) {
         switch error.code {
         case "TRYAGAIN": self = .later
@@ -176,24 +170,19 @@ enum RedisRedirection: Equatable {
 
 /// Which primary has which keys.
 ///
-/// A cluster divides its keys into 16,384 hash slots, by a checksum of the key or of the part in its first braces, and
-/// each hash slot belongs to one primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
-/// Without a cluster one primary has all hash slots.
+/// A cluster divides its keys into 16,384 hash slots, by a checksum, and each hash slot belongs to one primary
+/// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a cluster one has all.
 struct HashSlotMap: Sendable, Equatable {
     static let hashSlotCount = 16_384
 
     private(set) var primaries: [RedisAddress.Endpoint]
-    /// The replicas of all primaries.
     private(set) var replicas: [ConnectAddress] = []
     /// The index of each hash slot's primary, or -1; empty if one primary has all hash slots.
     private var owners: [Int16] = []
 
-    /// A map in which one primary has everything.
     init(sole primary: RedisAddress.Endpoint) { primaries = [primary] }
 
-    /// Parses the answer to `CLUSTER SLOTS`; nil if it is malformed.
-    ///
-    /// - Parameter responder: the node that answered. It leaves out its own host if it does not know it.
+    /// Parses the answer to `CLUSTER SLOTS`. The responder leaves out its own host if it does not know it.
     init?(_ reply: RedisReply, from responder: ConnectAddress) {
         guard let ranges = reply.elements, (1...Self.hashSlotCount).contains(ranges.count) else { return nil }
         (primaries, owners) = ([], [Int16](repeating: -1, count: Self.hashSlotCount))
@@ -261,8 +250,7 @@ struct HashSlotMap: Sendable, Equatable {
 
     // MARK: Checksums
 
-    /// The hash slot of a key: that of the part in its first braces, or of the whole key if there is none or it is
-    /// empty.
+    /// That of the part in the first braces; of the whole key if there is none or it is empty.
     static func hashSlot(of key: some Collection<UInt8>) -> Int {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]

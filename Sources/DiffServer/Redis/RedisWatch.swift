@@ -188,8 +188,6 @@ final class RedisSubscriber: @unchecked Sendable {
     /// Channels per SUBSCRIBE. Those of one SSUBSCRIBE would have to be in one hash slot.
     private var channelsAtOnce: Int { topology.isCluster ? 1 : 1000 }
 
-    /// A subscriber that starts to connect.
-    ///
     /// - Parameter probe: a channel on each primary, in a cluster `probe{0}` and the like. It is always subscribed to,
     ///   so it reports each new connection, and shows early whether subscriptions are allowed.
     init(
@@ -223,7 +221,6 @@ final class RedisSubscriber: @unchecked Sendable {
         connection(of: channel)?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
     }
 
-    /// Reconnects, unless the connection leads to `server` already.
     func leave(for server: ConnectAddress) { links.values.forEach { $0.leave(for: server) } }
 
     func close() {

@@ -11,13 +11,11 @@ package final class SQLiteArchive: SessionArchive {
     private let file: SQLiteFile
     private let database: SQLiteDatabase
     private let hash: KeyedHash
-    /// The id of the newest log entry.
     private var last: UInt64
 
     /// - Parameters:
     ///   - newKey: the digest key of a new database if `digestKey` is nil.
     ///   - isSource: whether the file must be there.
-    /// - Throws: if the file cannot be used.
     package init(path: String, digestKey: String?, newKey: String, isSource: Bool) throws(StoreError) {
         self.path = path
         if isSource, access(path, F_OK) != 0 { throw StoreError(ofLastCallAt: path) }

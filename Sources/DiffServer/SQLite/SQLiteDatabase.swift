@@ -28,7 +28,6 @@ final class SQLiteDatabase {
     }
 
     /// - Parameter isStill: whether to read the file as it is, without its log, and without files beside it.
-    /// - Throws: if the file cannot be opened as a database.
     init(path: String, isStill: Bool = false) throws(Failure) {
         var opened: OpaquePointer?
         let flags = isStill ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -191,7 +190,6 @@ package struct SQLiteFile {
     /// Checks whether a process could use the file, even while another one does. Creates and changes nothing.
     ///
     /// - Returns: a note on what was not compared, if anything.
-    /// - Throws: why the file cannot be used.
     package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         // SQLite creates files beside it.
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
@@ -225,11 +223,10 @@ package struct SQLiteFile {
             + "chmod 600 \(path) prevents that"
     }
 
-    /// Lets other processes use the file.
     func release() { flock(lock, LOCK_UN) }
 
-    /// Checks the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens the file and perhaps
-    /// writes to it.
+    /// Checks the header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens the file, perhaps to write
+    /// to it.
     private func checkHeader() throws(StoreError) {
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(lock, &header, header.count, 0)

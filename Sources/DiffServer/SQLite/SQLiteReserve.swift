@@ -14,7 +14,6 @@ final class SQLiteReserve {
     private let descriptor: Int32
     private(set) var isHeld = true
 
-    /// - Parameter path: of the database.
     init(beside path: String) {
         var name = Array("\(path)-reserve-XXXXXX".utf8CString)
         descriptor = mkstemp(&name)

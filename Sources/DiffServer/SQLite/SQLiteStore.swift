@@ -1,9 +1,6 @@
-// Sessions in a database on this machine. Only this process uses the file, so a session in the table is the head, and
-// reading it never asks the database. A commit is written first, and only then put into the table: whatever a client
-// was ever told is on disk.
-//
-// The target knows the store protocol and SQLite, but neither requests nor loops: it has its own queues, one for
-// reading and one for writing.
+// Only this process uses the file, so a session in the table is the head, and reading it never asks the database. A
+// commit is written first, and only then put into the table: whatever a client was ever told is on disk. The store has
+// its own queues, one for reading and one for writing.
 
 import CDiffSystem
 import DiffClock
@@ -26,18 +23,15 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     private let health: StoreHealth
     let writer: SQLiteWriter
     let pendingWrites = PendingWrites()
-    /// The id of the newest log entry.
     let lastEntry: Atomic<UInt64>
     private let loads: SharedLoads<String, SessionView?>
 
     private let wall: @Sendable () -> WallClock
-    /// When the clock was last recorded.
     private let clockKept = Locked(Instant.now)
 
     /// - Parameters:
     ///   - maxBytes: the largest size of the file; nil for no limit.
     ///   - newKey: the digest key of a new database if `digestKey` is nil.
-    /// - Throws: if the file cannot be used.
     package init(
         path: String, isDurable: Bool, maxBytes: Int? = nil, digestKey: String?, newKey: String, table: SessionTable,
         health: StoreHealth = StoreHealth(),
@@ -132,9 +126,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         }
     }
 
-    /// Reads from the database, on its queue.
-    ///
-    /// - Parameter session: the session whose record is read; nil for any other read.
+    /// Reads from the database, on its queue: a session, or (nil) something else.
     private func reading<Value>(
         _ session: String? = nil, _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
     ) -> Result<Value, StoreFailure> {
@@ -237,8 +229,7 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
-    /// Removes an expired session, unless its row was rewritten since and expires later than `span` from now. Needs
-    /// exclusive access to the session, since its row may still be read.
+    /// Removes a session unless its row expires later than `span` from now. Alone, since the row may still be read.
     private func forget(_ name: String, within span: Duration = .zero) {
         // Otherwise the session is in use.
         guard pendingWrites.enterAlone(name, again: {}) else { return }

@@ -1,7 +1,6 @@
-// The tables and their statements. One table has the log entries of all sessions, in the order in which they were
-// written, so a group of commits touches few pages. An entry names its predecessor, so no index is needed, and a gap is
-// noticed. A checksum is stored only where nothing else would reveal damage: a head is verified by the digest in its
-// revision, and an entry ends with its own checksum (see `SessionRecord` and `LogEntry`).
+// One table has the log entries of all sessions, in the order in which they were written, so a group of commits touches
+// few pages. An entry names its predecessor, so no index is needed, and a gap is noticed. A checksum is stored only
+// where nothing else would reveal damage (see `SessionRecord` and `LogEntry`).
 
 import DiffClock
 import DiffSessions
@@ -196,7 +195,6 @@ extension SQLiteDatabase {
         return true
     }
 
-    /// The id of the newest entry.
     func lastEntry() throws(Failure) -> UInt64 { UInt64(try integer("SELECT ifnull(max(id), 0) FROM entry")) }
 
     // MARK: Time
@@ -210,7 +208,6 @@ extension SQLiteDatabase {
         try run("UPDATE session SET expires = ? WHERE name = ?", [.integer(end(left)), .text(name)])
     }
 
-    /// The names of some expired sessions.
     func expired() throws(Failure) -> [String] {
         var names: [String] = []
         try run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(now)]) { names.append($0.text(0)) }
@@ -243,14 +240,12 @@ extension SQLiteDatabase {
     // MARK: Settings
 
     /// The digest key that the database was created with; a new one gets the given key, or else `new`.
-    ///
-    /// - Throws: if another key was given.
     func digestKey(_ given: String?, orElse new: String) throws(Failure) -> String {
         try run("INSERT INTO setting VALUES ('digest-key', ?) ON CONFLICT DO NOTHING", [.text(given ?? new)])
         return try checkDigestKey(given) ?? new
     }
 
-    /// - Throws: if the database was created with another key than the given one, or cannot be read.
+    /// Throws if the database was created with another key than the given one, or cannot be read.
     @discardableResult
     func checkDigestKey(_ given: String?) throws(Failure) -> String? {
         var found: String?
@@ -279,7 +274,6 @@ extension SQLiteDatabase {
         try keepClock(wall: wall)
     }
 
-    /// Records the time for the next process.
     func keepClock(wall: WallClock) throws(Failure) {
         try run("INSERT OR REPLACE INTO setting VALUES ('clock', ?)", [.text(clock.mark(wall: wall).text)])
     }

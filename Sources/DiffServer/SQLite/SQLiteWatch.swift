@@ -3,8 +3,8 @@
 // So the files are checked before each transaction, and again before its writes are acknowledged: three calls of stat,
 // about 3 µs.
 //
-// The alternative is a wal-index in SQLite's own memory, if no other process opens the file. But then a backup of the
-// running server by `VACUUM INTO` would find the file locked, and the backup is worth more.
+// A wal-index in SQLite's own memory would do, too, but a backup of the running server by `VACUUM INTO` would find the
+// file locked.
 
 import CDiffSQLite
 import CDiffSystem
@@ -23,7 +23,6 @@ final class SQLiteWatch: Sendable {
     private struct File {
         let kind: Kind
         let path: String
-        /// `path` as a C string.
         let name: ContiguousArray<CChar>
         /// The last known state; nil until the file exists.
         var known: FileState?
@@ -45,12 +44,9 @@ final class SQLiteWatch: Sendable {
     /// Bytes before the log's frames, and before the page of each frame (https://www.sqlite.org/fileformat.html §4.1).
     private static let (logHeader, frameHeader) = (32, 24)
 
-    /// - Parameter path: of an open database.
     init(path: String) { state = Locked(State(files: Kind.allCases.map { File($0, of: path) })) }
 
-    /// Why the database cannot be used, now or for good; nil if nothing is wrong.
-    ///
-    /// - Parameter database: asked about a file that became shorter, which a checkpoint may cause.
+    /// Why the database cannot be used, now or for good. It is asked about a file that became shorter.
     func problem(_ database: SQLiteDatabase) -> String? {
         state.withLock { state in
             if let damage = state.damage { return damage }

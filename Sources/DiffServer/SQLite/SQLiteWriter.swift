@@ -1,6 +1,5 @@
-// Group commit: writes go into a list; one thread takes the whole list, writes it in one transaction, and calls back
-// once that is on disk. While one fsync runs the next group gathers, so the speed of the disk determines the size of
-// groups, and nobody waits for a timer.
+// Group commit: one thread takes all writes that wait, writes them in one transaction, and calls back once that is on
+// disk. While one fsync runs the next group gathers, so nobody waits for a timer.
 
 import DiffClock
 import DiffSessions
@@ -263,8 +262,8 @@ extension SQLiteStore {
         if !hasEntered { done(.failure(.conflict)) }
     }
 
-    /// After a conflict, drops the version that the database did not have: the file was changed from outside, and the
-    /// next request reads it.
+    /// After a conflict, drops what the database did not have: the file was changed from outside. The next request
+    /// reads it.
     private func failed(_ result: Result<Void, StoreFailure>, _ before: Session, _ slot: SessionSlot) {
         if case .failure(.conflict) = result { _ = table.drop(slot, .version(before.version)) }
     }

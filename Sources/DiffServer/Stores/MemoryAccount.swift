@@ -30,11 +30,9 @@ public final class MemoryAccount: Sendable {
     public let excess: MemoryBudget
 
     public let connections = ConnectionCount()
-    /// The memory of each connection, in bytes.
     private let connection: Int
 
-    /// Memory for any open connection: its objects and a held request. Also for a waiting request, even after its
-    /// client has given up.
+    /// Memory for any open connection: its objects and a held request; or for a request that waits without one.
     public static let connection = 4096
     /// Memory for a connection over TLS, with OpenSSL's objects.
     public static let secureConnection = 18 << 10
@@ -44,8 +42,6 @@ public final class MemoryAccount: Sendable {
     /// Messages get an eighth of the memory in each direction, or two bodies of the largest size but at most a quarter,
     /// and at least 8 MiB; bodies get a fifteenth more, which incomplete ones leave to whole ones. Views get an eighth.
     /// Records get a sixteenth, but one record may always pass.
-    ///
-    /// - Parameter connection: the memory of an open connection.
     public init(limit: Int, maxBody: Int, connection: Int = connection) {
         (self.limit, self.connection) = (limit, connection)
         let messages = max(limit / 8, min(maxBody, limit / 8) * 2, 8 << 20)

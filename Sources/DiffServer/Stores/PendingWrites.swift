@@ -117,12 +117,11 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// Queues a write after the version that it follows, unless another write came first.
+    /// Queues a write after the version that it follows; false if another write came first.
     ///
     /// - Parameters:
     ///   - next: the session that the write makes; nil if it removes the session.
     ///   - submit: hands the write on, under the lock, so that the order is kept; must not call back.
-    /// - Returns: whether it was queued.
     public func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         queues.withLock { queues in
             guard Self.enter(slot, behind: version, next, in: &queues) != nil else { return false }

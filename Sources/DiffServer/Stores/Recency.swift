@@ -42,8 +42,7 @@ public struct Recency {
 
     var lastUse: Instant { Instant(nanoseconds: expires.nanoseconds - Int64(lifetime) * 1_000_000) }
 
-    /// Whether a store should record that the session was used: its expiry has moved by more than a thirty-second of
-    /// its time to live since the store last heard of it.
+    /// Whether a store should record the use: the expiry has moved by over a thirty-second of the time to live since.
     var needsStoring: Bool { expires - stored > timeToLive / 32 }
 }
 
@@ -91,7 +90,6 @@ private struct SlotList {
 
     func older(than slot: SessionSlot) -> SessionSlot? { slot.recency.older?.takeUnretainedValue() }
 
-    /// Adds a slot as the newest.
     mutating func add(_ slot: SessionSlot) {
         let added = Unmanaged.passUnretained(slot)
         (slot.recency.newer, slot.recency.older) = (nil, last)
@@ -117,7 +115,8 @@ enum EvictionRank: Int {
     init(_ slot: SessionSlot) { self = slot.readerCount > 0 ? .read : slot.recency.isFetched ? .fetched : .unread }
 }
 
-/// Slots in order of use, with a list for each rank. All operations are amortised O(1).
+/// Slots in order of use, with a list for each rank. All operations are amortised O(1). A slot that gets its first
+/// reader keeps its rank until it is used or about to be evicted.
 ///
 /// A slot that gets its first reader keeps its rank until it is used or about to be evicted.
 struct RecencyOrder {

@@ -1,9 +1,6 @@
-// A token is valid until it expires, unless it is revoked before, alone or with all tokens made for one of its sessions
-// up to some moment. Each process has all such moments in memory, so that a check costs no round trip. A store records
-// them and tells other processes.
-//
-// A revocation goes by the time at which a token says it was made, so tokens of a clock that is ahead outlive it, by a
-// minute at most.
+// Each process has in memory what is revoked, so that a check costs no round trip. A store records it and tells other
+// processes. A revocation goes by the time at which a token says it was made, so tokens of a clock that is ahead
+// outlive it, by a minute at most.
 
 import DiffClock
 import DiffSessions
@@ -36,7 +33,6 @@ public final class Revocations: Sendable {
 
     // MARK: Tokens
 
-    /// Whether nothing was ever revoked.
     public var areNone: Bool { isEmpty.load(ordering: .acquiring) }
 
     /// Whether a token was revoked. O(its sessions).
@@ -52,8 +48,8 @@ public final class Revocations: Sendable {
 
     // MARK: Revoking
 
-    /// Revokes tokens of a session that were made up to a moment, or one token of it, and ends their readers. O(readers
-    /// with such tokens).
+    /// Revokes tokens of a session made up to a moment, or one token, and ends their readers. O(readers with such
+    /// tokens).
     public func add(_ session: String, upTo moment: Int) {
         let parts = session.split(separator: "/", maxSplits: 1)
         let id = parts.count > 1 ? parts[1] : nil

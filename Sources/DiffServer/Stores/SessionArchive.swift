@@ -47,8 +47,7 @@ public struct StoredSession: Sendable {
     }
 }
 
-/// The sessions of a store, and its revocations, as bytes: for `diffserver copy`, while no server uses the store. Calls
-/// block.
+/// The sessions and revocations of a store as bytes, for `diffserver copy` while no server uses it. Calls block.
 public protocol SessionArchive: AnyObject {
     /// The key of the digests in all records.
     var digestKey: String { get }

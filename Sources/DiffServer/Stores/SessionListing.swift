@@ -23,7 +23,6 @@ public struct SessionRange: Sendable {
 /// A session in a listing.
 public struct SessionEntry: Sendable, Equatable {
     public let name: String
-    /// The revision's text.
     public let revision: String
     /// The visible rows of the head, and the bytes in the store.
     public let rows, bytes: Int
@@ -102,8 +101,7 @@ struct SlotArray {
 }
 
 extension SessionTable {
-    /// Looks at all slots under the lock, 1,024 at a time, which blocks others for 0.1 ms; then uses the findings
-    /// without it.
+    /// Looks at 1,024 slots at a time under the lock, for 0.1 ms; then uses the findings without it.
     func eachStride<Found>(_ look: (inout Registry, [SessionSlot]) -> Found, then use: (Found) -> Void) {
         let stride = 1024
         var place = 0
@@ -139,7 +137,6 @@ extension SessionTable {
         return most
     }
 
-    /// The entry of a session; nil if it is gone by now.
     private func entry(_ name: String, at now: Instant) -> SessionEntry? {
         let found = registry.withLock { registry in
             registry.slots[name].map { (slot: $0, left: $0.recency.expires - now, bytes: $0.recency.bytes) }

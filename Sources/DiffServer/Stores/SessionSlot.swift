@@ -3,9 +3,8 @@ import DiffSessions
 import SnapshotKit
 import Synchronization
 
-/// Where a session lives in memory: its value, and the readers that wait for the next one.
-///
-/// The value is replaced as a whole, by a writer that names the current revision; nothing is computed under the lock.
+/// Where a session lives in memory, and readers wait for the next value. It is replaced as a whole, by a writer that
+/// names the current revision; nothing is computed under the lock.
 public final class SessionSlot: Sendable {
     public let name: String
     private let content: Locked<Content>
@@ -102,7 +101,6 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    /// The session, if it is awake.
     public var awakeSession: Session? {
         guard case .awake(let session) = content.withLock({ $0.value }) else { return nil }
         return session
@@ -129,8 +127,8 @@ public final class SessionSlot: Sendable {
     /// The session, awake or not; nil once it is gone or evicted.
     var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 
-    /// Packs the session until it is used again. Returns the bytes it holds then; nil if it was not awake, or has
-    /// changed meanwhile. O(items).
+    /// Packs the session until it is used again; returns its bytes, or nil if it was not awake or has changed.
+    /// O(items).
     func compact() -> Int? {
         guard let session = awakeSession else { return nil }
         let compact = CompactSession(session)
@@ -166,10 +164,10 @@ public final class SessionSlot: Sendable {
     }
 
     /// Puts `next` in place of a session, if that is still there: in a store the version says so, otherwise the
-    /// revision and the settings. Returns whether it was.
+    /// revision and the settings.
     ///
-    /// - Parameter keepsReplays: whether to keep answered keys that `next` does not know: writes that changed nothing
-    ///   may have added them while `next` was computed, and left the revision unchanged.
+    /// - Parameter keepsReplays: whether to keep answered keys that `next` does not know: writes that left the revision
+    ///   unchanged may have added them while `next` was computed.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         var (cache, change, isWithdrawn): ((any HeadCache)?, Changeset?, Bool) = (nil, nil, false)
         let isNewRevision = next.head.revision != before.head.revision
@@ -313,8 +311,7 @@ public enum SessionEnd: Sendable {
 
 /// A held request or a stream that waits for a session to change. It may be called on any thread, and returns at once.
 public protocol SessionReader: AnyObject, Sendable {
-    /// Whether the server still has the key that admitted it, or the secret of its token; without credentials, whether
-    /// the session is still public.
+    /// Whether the key that admitted it, or the secret of its token, is still there; or else the session still public.
     var isAdmitted: Bool { get }
     /// Whether it has no credentials, where they are needed.
     var isAnonymous: Bool { get }

@@ -9,11 +9,8 @@ import DiffClock
 import DiffSessions
 import SnapshotKit
 
-/// Keeps sessions, and reports their next revisions.
-///
-/// Any thread may call. Once a call completes, the table has its changes.
+/// Keeps sessions, and reports their next revisions. Any thread may call. On completion the table has the changes.
 public protocol SessionStore: AnyObject, Sendable {
-    /// The sessions in this process, and their readers.
     var table: SessionTable { get }
     /// Makes the digests of revisions; all processes that share sessions share this key.
     var hash: KeyedHash { get }
@@ -27,22 +24,19 @@ public protocol SessionStore: AnyObject, Sendable {
     /// Since when the store has not been reached, though it was asked each second; nil while it is reached.
     var silentSince: Instant? { get }
 
-    /// The session that the queued writes will make; nil if there are none, or nothing can follow. Does not count as
-    /// use.
+    /// The session that queued writes will make; nil if there are none, or nothing can follow. Does not count as use.
     func pending(_ name: String) -> Session?
     /// The session to try a write on before the head is loaded; nil if it is better to load it. Counts as use.
     func expected(_ name: String) -> SessionView?
     /// Loads the head of a session, with its history; nil if there is no session. Counts as use.
     ///
-    /// - Parameters:
-    ///   - again: whether a write was just tried on a session; the one loaded must not be older.
-    ///   - executor: the executor of the request; a store that answers later may answer there.
+    /// - Parameter again: whether a write was just tried on a session; the one loaded must not be older.
     func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?>
     /// Replaces the session that `next` was made from (nil: of none), or fails with `conflict`.
     func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
         -> Stored<SessionSlot>
-    /// Ensures that what was loaded is stored as safely as a commit, before the answer to a write relies on it; nil if
-    /// it always is.
+    /// Ensures, before an answer relies on it, that what was loaded is stored as safely as a commit; nil if it always
+    /// is.
     func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>?
     /// Removes a session if it is at `revision` (nil: at any), or fails with `conflict`.
     func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void>
@@ -50,15 +44,12 @@ public protocol SessionStore: AnyObject, Sendable {
     func discard(_ name: String, on executor: any WorkExecutor) -> Stored<Void>
     /// Lists sessions. Takes long if there are many, so call it on workers. Does not count as use.
     func list(_ range: SessionRange) -> Stored<SessionPage>
-    /// Revokes the session's tokens made up to a moment (milliseconds since 1970), or one token where the name is
-    /// `session/jti`, whether or not the session exists, and ends their readers. On completion `table.revocations`
-    /// knows; other processes that share the store know soon.
+    /// Revokes the tokens of a session, which need not exist, made up to a moment (milliseconds since 1970), or one
+    /// token where the name is `session/jti`, and ends their readers. Other processes that share the store know soon.
     func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void>
     /// Acquires the lease for something that only one process at a time should do for a session.
     ///
-    /// - Parameters:
-    ///   - time: how long the lease lasts, unless the same process renews it.
-    ///   - isForced: whether to acquire the lease even if it is not due.
+    /// - Parameter isForced: whether to acquire the lease even if it is not due.
     func acquireLease(
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
     ) -> Stored<SourceLease>
@@ -86,7 +77,6 @@ public enum StoreAvailability: Comparable, Sendable {
     case whole
 }
 
-/// The result of a store's operation.
 public typealias Stored<Value: Sendable> = Progress<Value, StoreFailure>
 
 public typealias Completion<Value> = @Sendable (Result<Value, StoreFailure>) -> Void
@@ -177,7 +167,6 @@ public struct SourceNote: Sendable, Equatable {
     public var age: Duration?
     /// Time from one success to the next request.
     public var interval: Duration
-    /// Failures in a row.
     public var failures: Int
     /// The text of the revision that the last success led to.
     public var revision: String?
@@ -218,7 +207,6 @@ extension SessionStore {
 
     public func expected(_ name: String) -> SessionView? { nil }
 
-    /// Nothing to do for a sole store.
     public func watch(_ slot: SessionSlot) {}
 
     public func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? { nil }

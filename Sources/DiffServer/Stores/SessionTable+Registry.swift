@@ -21,7 +21,6 @@ extension SessionTable {
 }
 
 extension SessionTable {
-    /// Forgets past revisions whose grace time is over. O(forgotten).
     func forgetOversize(at now: Instant) {
         let due = registry.withLock { registry in
             let due = registry.oversize.prefix { $0.until <= now }
@@ -38,7 +37,6 @@ extension SessionTable {
 }
 
 extension SessionTable.Registry {
-    /// Charges for a session that was put into its slot.
     mutating func take(_ session: Session, in slot: SessionSlot, _ bounds: History.Bounds) {
         charge(slot, session)
         if session.history.isOversize(bounds) { oversize.append((slot, .now + History.Bounds.graceTime)) }
@@ -162,8 +160,8 @@ extension SessionTable {
         registry.withLock { $0.slots[name] ?? $0.evicted[name]?.slot }
     }
 
-    /// The slot in which a session is, or will appear; nil if too many are awaited, for anonymous readers half as many.
-    /// Waiting readers must hold it. Does not count as use.
+    /// The slot in which a session is, or will appear; nil if too many are awaited (half as many anonymously). Readers
+    /// must hold it. Does not count as use.
     public func slotToAwait(_ name: String, isAnonymous: Bool = false) -> SessionSlot? {
         let most = isAnonymous ? bounds.sessions / 2 : bounds.sessions
         return registry.withLock { registry in

@@ -33,7 +33,6 @@ public final class SessionTable: Sendable {
     private let onEviction: @Sendable (_ bytes: Int) -> Void
 
     /// - Parameters:
-    ///   - account: the account of all memory; sessions get what is left of it.
     ///   - hash: nil if the table is the cache of a store.
     ///   - onEviction: called with the bytes of a session that has left memory.
     public init(
@@ -59,8 +58,7 @@ public final class SessionTable: Sendable {
 
     // MARK: Reading
 
-    /// The slot of a live session. Counts as use: the session becomes the most recently used, and its time to live
-    /// restarts.
+    /// The slot of a live session. Counts as use, which restarts the time to live.
     public func slot(_ name: String, at now: Instant = .now) -> SessionSlot? {
         let (found, expired) = registry.withLock { registry -> (SessionSlot?, SessionSlot?) in
             guard let slot = registry.slots[name] else { return (nil, nil) }
@@ -96,7 +94,6 @@ public final class SessionTable: Sendable {
 
     public func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
 
-    /// When a session expires unless it is used again.
     public func expiry(of slot: SessionSlot) -> WallTime {
         WallTime.after(registry.withLock { _ in slot.recency.expires } - .now)
     }
@@ -154,8 +151,8 @@ public final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// Adopts a session that a store has written, even if the slot was evicted meanwhile. If it has changed otherwise,
-    /// it has a newer version, or the next request loads one.
+    /// Adopts a session that a store has written, even if it was evicted meanwhile. A slot that has changed otherwise
+    /// has a newer version, or the next request loads one.
     func took(_ next: Session, in slot: SessionSlot, after before: Session) {
         if hasRoom(for: next) { _ = replace(slot, before, by: next, keepsReplays: true) }
         count(next, after: before)
@@ -200,10 +197,9 @@ public final class SessionTable: Sendable {
         return view(name).map { .session($0) } ?? .nothing(miss)
     }
 
-    /// Adopts a session from a store, in place of what the table had when the store was asked.
+    /// Adopts a session from a store, in place of what the table had when the store was asked; nil if that has changed.
     ///
     /// - Parameter known: nil if the table had nothing, and no other thread can have changed that.
-    /// - Returns: the session's slot; nil if the table has changed meanwhile.
     public func adopt(_ session: Session, as name: String, inPlaceOf known: Known?) -> SessionSlot? {
         switch known {
         case .session(let view):
@@ -213,9 +209,8 @@ public final class SessionTable: Sendable {
         }
     }
 
-    /// Drops a session that the store no longer has, if its version is the one from when the store was asked.
-    ///
-    /// - Returns: false if another version has come meanwhile, so that the store must be asked again.
+    /// Drops a session that the store no longer has, if its version is still the one from when the store was asked.
+    /// Returns false if the store must be asked again.
     public func foundNothing(of name: String, at version: UInt64?) -> Bool {
         let slot = registry.withLock { registry in
             registry.advanceGeneration(of: name)
@@ -338,8 +333,7 @@ public final class SessionTable: Sendable {
         return slots.flatMap(\.currentReaders)
     }
 
-    /// Dismisses all readers as the server closes, one after another, within `window`; returns when the last one
-    /// leaves.
+    /// Dismisses all readers, one after another, within `window`; returns when the last one leaves.
     public func dismissReaders(within window: Duration) -> Duration {
         let readers = readers
         let schedule = DrainSchedule(of: readers.count, within: window)

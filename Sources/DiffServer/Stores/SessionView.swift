@@ -27,8 +27,8 @@ public struct SessionView: Sendable {
     /// A view of the current session.
     public var renewed: SessionView? { SessionView(slot, of: table, isHead: isHead) }
 
-    /// What to hold while waiting for a worker: nothing if the slot has the state, so that it can be found again. But a
-    /// state that was just read might be evicted again and again before it is used.
+    /// What to hold while waiting for a worker: nothing if the slot has the state. But one that was just read might be
+    /// evicted again and again before it is used.
     public var pinned: SessionView? { share == nil && slot.revision == session.head.revision ? nil : self }
 
     public func resumePoint(_ revision: Revision) -> ResumePoint {

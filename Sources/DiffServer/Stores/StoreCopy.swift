@@ -19,7 +19,6 @@ public struct StoreCopy {
         hash = .digests(source.digestKey)
     }
 
-    /// One line for a person.
     public var summary: String {
         let count = { (count: Int, noun: String) in "\(count) \(noun)\(count == 1 ? "" : "s")" }
         let parts = [

@@ -1,8 +1,8 @@
 import DiffClock
 import Synchronization
 
-/// Whether a store can be used. However many requests notice an outage, the log gets one line when it begins, with the
-/// reason, one for each new reason while it lasts, and one when everything works again.
+/// Whether a store can be used. The log gets one line when an outage begins, with the reason, one for each new reason,
+/// and one when everything works again.
 public final class StoreHealth: Sendable {
     /// Something that fails and recovers on its own.
     public enum Part: Hashable, Sendable {

@@ -1,18 +1,13 @@
-// The session is loaded, the operation decides, and the session that it makes replaces the one it was made from.
 // Nothing is computed under a lock, so a large write delays nobody. If another write came first, the operation starts
-// again.
-//
-// A write is first tried on the session in the table, without asking the store whether that is still the head: the
-// store compares versions on commit, so a write costs one round trip. Any other outcome of such an attempt, above all a
-// refusal, only counts if it is the same on the head itself.
-//
-// If the store has turns, the writes of a session are decided one at a time, each on the result of the previous one.
+// again. A write is first tried on the session in the table, without asking the store whether that is still the head:
+// the store compares versions on commit, so a write costs one round trip. Any other outcome of such an attempt, above
+// all a refusal, only counts if it is the same on the head itself.
 
 import DiffClock
 import DiffSessions
 import SnapshotKit
 
-/// Carries out one operation on a session.
+/// Carries out one operation on a session: loads it, lets the operation decide, and stores what that makes.
 public struct Transaction<Operation: SessionOperation>: Sendable {
     private let operation: Operation
     private let context: any TransactionContext
@@ -71,8 +66,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         /// The session in the slot once it is the write's turn. It was the head at some time since the request came.
         case current(SessionSlot)
 
-        /// What to hold while waiting: no state that the slot also has, and no share of the memory, which the holder of
-        /// the turn may be waiting for.
+        /// What to hold while waiting: no state that the slot has, and no memory that the holder of the turn may need.
         var held: Base {
             guard case .found(var view?) = self else { return self }
             view.share = nil
@@ -222,7 +216,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Waits for consent, and decides again.
     private func ask(at revision: Revision, _ edits: ArraySlice<UInt8>) -> Attempt {
         guard let consent = operation.consent else { preconditionFailure("no consent is needed") }
         return after(consent.proceed(at: revision, edits: edits), in: .hook) { result in
@@ -292,8 +285,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Continues on a worker, since the session is large. The worker looks the session up again: otherwise each waiting
-    /// request might hold another state.
+    /// Continues on a worker, which looks the session up again: otherwise each waiting request might hold another
+    /// state.
     private func leaveLoop(with view: SessionView) -> Attempt {
         let (slot, pinned) = view.isHead ? (view.slot, view.pinned) : (nil, nil)
         return .waiting { resume in
@@ -355,7 +348,6 @@ public enum TransactionFailure: Error {
     case store(StoreFailure)
     case source(SourceFailure)
     case consent(ConsentFailure)
-    /// The client's token was revoked.
     case revoked
     /// The caller has no credentials, and the session is not public.
     case notPublic
@@ -363,11 +355,9 @@ public enum TransactionFailure: Error {
 
 /// Why a session's source did not answer with its list.
 public enum SourceFailure: Error, Equatable {
-    /// The source knows no such list.
     case missing
     /// The source does not answer, or not with a list. It is asked again after this many seconds.
     case unavailable(retryAfter: Int)
-    /// Too many lists are being fetched.
     case crowded
     case store(StoreFailure)
 }
