@@ -262,7 +262,7 @@ extension RedisArgument: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 
 /// A Lua script. Its source is sent only to a server that does not know its SHA-1 yet. In a cluster `SPUBLISH` replaces
 /// `PUBLISH`, which would pass each message on to every node.
-struct RedisScript: Sendable {
+struct RedisScript: Sendable, ExpressibleByStringInterpolation {
     /// The first two arguments of a command, encoded: for a server that knows the script, and for one that does not.
     final class Text: Sendable {
         let name, source: [UInt8]
@@ -278,7 +278,7 @@ struct RedisScript: Sendable {
 
     private let plain, sharded: Text
 
-    init(_ source: String) {
+    init(stringLiteral source: String) {
         (plain, sharded) = (Text(source), Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'")))
     }
 

@@ -12,8 +12,7 @@ extension RedisStore {
     /// Arguments: the node, the milliseconds to hold the lease for, and whether to take it before it is due (1).
     /// Returns the state (1: acquired, 0: held by another node, -1: not due), the milliseconds until the lease expires,
     /// the note, and the time.
-    private static let take = RedisScript(
-        """
+    private static let take: RedisScript = """
         local text = function(key)
             local found = redis.pcall('GET', key)
             return type(found) == 'string' and found
@@ -25,12 +24,11 @@ extension RedisStore {
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         return {state, redis.call('PTTL', KEYS[1]), text(KEYS[2]) or '', string.format('%.0f', now)}
-        """)
+        """
 
     /// Arguments: the node, the milliseconds until the lease is due again (0: at once), the note (empty: unchanged),
     /// the milliseconds since the last success (empty: none), and how long to keep the note.
-    private static let end = RedisScript(
-        """
+    private static let end: RedisScript = """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
         if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], '', 'PX', ARGV[2]) end
         if ARGV[3] == '' then return 1 end
@@ -38,7 +36,7 @@ extension RedisStore {
         local at = ARGV[4] ~= '' and string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]) or ''
         redis.call('SET', KEYS[2], at .. '\\n' .. ARGV[3], 'PX', ARGV[5])
         return 1
-        """)
+        """
 
     private func leaseKeys(_ purpose: LeasePurpose, _ name: String) -> [RedisArgument] {
         let key = keys.channel(name)

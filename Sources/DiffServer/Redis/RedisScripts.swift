@@ -123,8 +123,7 @@ enum RedisScripts {
     /// known version; `{version, position of the checkpoint, first position, entries}` if the log continues from there;
     /// `{version, size}` if the record is too large; else the same four with all entries, followed by `meta` and
     /// `head`.
-    static let read = RedisScript(
-        """
+    static let read: RedisScript = """
         if KEYS[2] and (redis.call('ZSCORE', KEYS[2], '') or '') ~= ARGV[6] then return {'revoked'} end
         \(control)
         if not (found[1] or found[2] or found[3] or found[4] or found[5] or found[6]) then return false end
@@ -159,7 +158,7 @@ enum RedisScripts {
         if size > tonumber(ARGV[5]) then return {found[1], size} end
         local record = redis.call('HMGET', KEYS[1], meta, head)
         return {found[1], found[5], found[4], entries(first), record[1], record[2]}
-        """)
+        """
 
     /// Commits. Arguments: the expected version (empty: none), the new one, the revision, the time to live, the entry's
     /// position, the entry, the position of the first entry to keep, the fate of the checkpoint (empty: it stays,
@@ -168,8 +167,7 @@ enum RedisScripts {
     ///
     /// Returns 1 once the commit is done, now or by an earlier try; 0 on a conflict; -1 if the node misses revocations;
     /// -1 minus the milliseconds to wait if another node has the turn; `{'damaged'}` if the record cannot be continued.
-    static let commit = RedisScript(
-        """
+    static let commit: RedisScript = """
         \(control)
         local before = found[1] or ''
         local meta, head = 'm' .. ARGV[2], 'h' .. ARGV[2]
@@ -206,33 +204,30 @@ enum RedisScripts {
         end
         if ARGV[12] == '1' then redis.call('PUBLISH', KEYS[1], ARGV[2]) end
         return 1
-        """)
+        """
 
     /// Returns null without a session, `{'damaged'}`, or `{revision, rows and bytes, time left}`. Does not count as
     /// use.
-    static let describe = RedisScript(
-        """
+    static let describe: RedisScript = """
         \(find("'v', 'r', 'i'"))
         if not found[1] then return false end
         return {found[2], found[3], redis.call('PTTL', KEYS[1])}
-        """)
+        """
 
     /// Deletes the expected version (empty: whatever is there). Returns 1, 0 on a conflict, or `{'damaged'}`.
-    static let drop = RedisScript(
-        """
+    static let drop: RedisScript = """
         if ARGV[1] ~= '' then
             \(find("'v'"))
             if found[1] ~= ARGV[1] then return 0 end
         end
         if redis.call('DEL', KEYS[1]) == 1 then redis.call('PUBLISH', KEYS[1], '') end
         return 1
-        """)
+        """
 
     /// Revokes tokens. Arguments: the session, the moment up to which its tokens are refused, that up to which all are
     /// forgotten, a new version, the life of the set, and the database, as all databases share a channel. Returns the
     /// version before.
-    static let revoke = RedisScript(
-        """
+    static let revoke: RedisScript = """
         local before = redis.call('ZSCORE', KEYS[1], '') or ''
         local moment = redis.call('ZSCORE', KEYS[1], ARGV[1])
         if not moment or tonumber(moment) < tonumber(ARGV[2]) then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
@@ -241,32 +236,29 @@ enum RedisScripts {
         redis.call('PEXPIRE', KEYS[1], ARGV[5])
         redis.call('PUBLISH', KEYS[1], table.concat({ARGV[6], before, ARGV[4], ARGV[2], ARGV[1]}, ' '))
         return before
-        """)
+        """
 
     /// Takes the known version. Returns `{}` if it is current, else `{version, names and moments}`.
-    static let revoked = RedisScript(
-        """
+    static let revoked: RedisScript = """
         local version = redis.call('ZSCORE', KEYS[1], '') or ''
         if version == ARGV[1] then return {} end
         return {version, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')}
-        """)
+        """
 
     /// Records what sessions are written with, unless that is recorded already; returns the recorded value. A full
     /// Redis can still return an existing one.
-    static let claim = RedisScript(
-        """
+    static let claim: RedisScript = """
         local found = redis.call('GET', KEYS[1])
         if not found then redis.call('SET', KEYS[1], ARGV[1]) end
         return found or ARGV[1]
-        """)
+        """
 
     /// Writes and publishes as a commit does, without effect.
-    static let probe = RedisScript(
-        """
+    static let probe: RedisScript = """
         redis.call('SET', KEYS[1], '', 'PX', 60000)
         redis.call('PUBLISH', KEYS[1], '')
         return 1
-        """)
+        """
 
     /// How sessions are written: the record format, and a checksum that tells digest keys apart.
     static func records(by hash: KeyedHash, format: Int = SessionRecord.format) -> String {
