@@ -35,9 +35,10 @@ final class ReconnectingConnection: @unchecked Sendable {
     private var state = State.pausing
     private var backOff = BackOff()
     private var upSince = Instant.now
-    /// Whether an attempt has failed since the last connection.
+    /// Whether an attempt has failed since the last connection, or none follows.
     private var hasFailed = false
-    /// Commands that wait for the first attempt, and the failure of those that may not wait.
+    /// Commands that wait for the first attempt, since most outages end at once, or with a failover; and the failure of
+    /// those that may not wait.
     private var waiting: [(RedisCommand, Completion)] = []
     private var lastFailure = RedisFailure.unavailable("no connection")
 
@@ -75,7 +76,7 @@ final class ReconnectingConnection: @unchecked Sendable {
     private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {
         loop.perform { [self] in
             let connection = connection
-            state = .closed
+            (state, hasFailed) = (.closed, true)
             isConnected.store(false, ordering: .relaxed)
             dialer.health.recover(part)
             failWaiting()
@@ -89,7 +90,7 @@ final class ReconnectingConnection: @unchecked Sendable {
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
         if case .up(let connection, let writes) = state {
             if let writes { writes.send(command, completion) } else { connection.send(command, completion) }
-        } else if isFirstAttempt, waiting.count < dialer.maxWaiting {
+        } else if !hasFailed, waiting.count < dialer.maxWaiting {
             waiting.append((command, completion))
         } else {
             completion(.failure(lastFailure))
@@ -99,15 +100,6 @@ final class ReconnectingConnection: @unchecked Sendable {
     var connection: RedisConnection? { if case .up(let connection, _) = state { connection } else { nil } }
 
     private var dialer: RedisDialer { topology.dialer }
-
-    /// Whether commands wait for the first attempt since the start or a loss: most outages end at once, or with a
-    /// failover.
-    private var isFirstAttempt: Bool {
-        switch state {
-        case .pausing, .connecting: !hasFailed
-        case .up, .closed: false
-        }
-    }
 
     private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
 
