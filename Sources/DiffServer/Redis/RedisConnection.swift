@@ -140,13 +140,12 @@ final class RedisConnection: @unchecked Sendable {
 
     /// Starts the one timer of all commands: when it fires, it checks the oldest.
     private func watch(for span: Duration) {
-        watchdog = loop.schedule(after: span) { [weak self] in self?.checkOldest() }
-    }
-
-    private func checkOldest() {
-        watchdog = nil
-        guard let oldest = outstanding.first else { return }
-        let left = patience - (.now - oldest.sent)
-        if left <= .zero { lose("no answer within \(patience)") } else { watch(for: left) }
+        watchdog = loop.schedule(after: span) { [weak self] in
+            guard let self else { return }
+            watchdog = nil
+            guard let oldest = outstanding.first else { return }
+            let left = patience - (.now - oldest.sent)
+            if left <= .zero { lose("no answer within \(patience)") } else { watch(for: left) }
+        }
     }
 }

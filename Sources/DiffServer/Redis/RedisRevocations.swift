@@ -75,9 +75,6 @@ final class RedisRevocations: Sendable {
     /// Reads the set, unless the known version is the latest. Simultaneous callers share one read.
     func refresh(_ done: @escaping Completion<Void>) {
         guard readings.join("", done) else { return }
-        let finish = { @Sendable [readings] (result: Result<Void, StoreFailure>) in
-            for done in readings.removeAll(for: "") { done(result) }
-        }
         client.run(RedisScripts.revoked, keys: [key], [knownVersion]) { [self] result in
             let health = client.topology.dialer.health
             switch result {
@@ -86,7 +83,8 @@ final class RedisRevocations: Sendable {
             case .failure(.refused(let error)): health.fail(.revocations, because: "redis: \(error.text)")
             case .failure: break
             }
-            finish(result.mapError { StoreFailure($0) }.flatMap(adopt))
+            let adopted = result.mapError { StoreFailure($0) }.flatMap(adopt)
+            for done in readings.removeAll(for: "") { done(adopted) }
         }
     }
 
