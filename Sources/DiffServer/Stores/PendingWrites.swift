@@ -55,16 +55,8 @@ public final class PendingWrites: Sendable {
         var isOver: Bool { !isUnderWay && !isTaken && !isSending && waiting.isEmpty && reservation == nil }
     }
 
-    /// A write that waits for its turn.
-    private struct Decision: Sendable {
-        let context: any TransactionContext
-        let decide: @Sendable () -> Void
-    }
-
-    private enum Turn {
-        case recovery(@Sendable () -> Void)
-        case decision(Decision)
-    }
+    /// A write that waits for its turn; without a context, what must be done before any is decided.
+    private typealias Decision = (context: (any TransactionContext)?, decide: @Sendable () -> Void)
 
     /// The most writes that a thread decides before it hands the rest over.
     private static let mostDecisions = 32
@@ -195,8 +187,7 @@ public final class PendingWrites: Sendable {
     ) {
         let isFree = queues.withLock { queues in
             let queue = Self.queue(context.session, in: &queues)
-            let decision = Decision(context: context, decide: decide)
-            if isOvertaken { queue.overtaken.append(decision) } else { queue.line.append(decision) }
+            if isOvertaken { queue.overtaken.append((context, decide)) } else { queue.line.append((context, decide)) }
             return !exchange(&queue.isTaken, with: true)
         }
         if isFree { passTurn(context.session) }
@@ -205,31 +196,28 @@ public final class PendingWrites: Sendable {
     /// Passes the turn on, and decides the writes that wait for it.
     public func passTurn(_ name: String) {
         var decided = 0
-        while let next = nextTurn(name) {
-            switch next {
-            case .recovery(let recover): return recover()
-            case .decision(let next):
-                decided += 1
-                let proceed = { @Sendable in
-                    next.decide()
-                    self.passTurn(name)
-                }
-                if next.context.cost.isLong { return next.context.runInTurn(proceed) }
-                if decided > Self.mostDecisions { return next.context.executor.execute(proceed) }
-                next.decide()
+        while let (context, decide) = nextTurn(name) {
+            guard let context else { return decide() }
+            decided += 1
+            let proceed = { @Sendable in
+                decide()
+                self.passTurn(name)
             }
+            if context.cost.isLong { return context.runInTurn(proceed) }
+            if decided > Self.mostDecisions { return context.executor.execute(proceed) }
+            decide()
         }
     }
 
-    private func nextTurn(_ name: String) -> Turn? {
+    private func nextTurn(_ name: String) -> Decision? {
         queues.withLock { queues in
             guard let queue = queues[name] else { return nil }
-            if let recovery = queue.recovery.take() { return .recovery(recovery) }
+            if let recovery = queue.recovery.take() { return (nil, recovery) }
             if let reservation = queue.reservation, reservation.ends <= .now {
                 queue.reservation = nil
-                if !queue.overtaken.isEmpty || !queue.line.isEmpty { return .recovery(reservation.renew) }
+                if !queue.overtaken.isEmpty || !queue.line.isEmpty { return (nil, reservation.renew) }
             }
-            if let next = queue.overtaken.popFirst() ?? queue.line.popFirst() { return .decision(next) }
+            if let next = queue.overtaken.popFirst() ?? queue.line.popFirst() { return next }
             queue.isTaken = false
             if queue.isOver { queues[name] = nil }
             return nil
