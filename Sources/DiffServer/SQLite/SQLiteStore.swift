@@ -203,12 +203,13 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
         if clockKept.withLock({ $0 + .seconds(600) <= .now }) { keepClock() }
         // This also finds out whether the database can be read.
         health.asks()
-        readQueue.async { [self] in forgetUnused() }
-        if !isDurable {
-            readQueue.async { [self] in
-                _ = reading { (database) throws(SQLiteDatabase.Failure) in
-                    try database.run("PRAGMA wal_checkpoint(PASSIVE)")
-                }
+        readQueue.async { [self] in
+            // They expired while they were not in memory. Those in memory were used since.
+            let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
+            for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
+            guard !isDurable else { return }
+            _ = reading { (database) throws(SQLiteDatabase.Failure) in
+                try database.run("PRAGMA wal_checkpoint(PASSIVE)")
             }
         }
         // An unready process gets no writes, so it must probe to learn when it is ready again.
@@ -221,12 +222,6 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     private func keepClock() {
         clockKept.withLock { $0 = .now }
         writer.submit { [wall] (database) throws(SQLiteDatabase.Failure) in try database.keepClock(wall: wall()) }
-    }
-
-    /// Removes sessions that expired while they were not in memory. Those in memory were used since.
-    private func forgetUnused() {
-        let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
-        for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
     /// Removes a session unless its row expires later than `span` from now. Alone, since the row may still be read.
