@@ -122,8 +122,6 @@ public final class SessionSlot: Sendable {
         return (revision, ground)
     }
 
-    var isInMemory: Bool { sessionInMemory != nil }
-
     /// The session, awake or not; nil once it is gone or evicted.
     var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 

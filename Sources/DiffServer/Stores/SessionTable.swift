@@ -167,7 +167,7 @@ public final class SessionTable: Sendable {
         var demoted: SessionSlot?
         let evicted = registry.withLock { registry -> [Evicted]? in
             // The slot may have been evicted since the replacement.
-            guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
+            guard slot.recency.isListed || slot.sessionInMemory != nil && registry.takeBack(slot) else { return [] }
             demoted = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
             registry.take(next, in: slot, bounds.history)

@@ -104,7 +104,7 @@ import Testing
                 } else {
                     _ = table.commit(one, to: slot, after: one)
                 }
-                let isWhole = table.registry.withLock { $0.slots.values.allSatisfy(\.isInMemory) }
+                let isWhole = table.registry.withLock { $0.slots.values.allSatisfy { $0.sessionInMemory != nil } }
                 if !isWhole { lost.withLock { $0 += 1 } }
             }
         }
