@@ -87,13 +87,11 @@ extension RedisFailure: CustomStringConvertible {
 /// Parses replies in a stream of bytes.
 struct RedisReplyParser: Sendable {
     enum Violation: Error, Hashable {
-        /// The grammar has no such byte here.
         case unexpected(UInt8)
         /// Not a number, beyond 64 bits, or a length or count below -1.
         case badNumber
         /// More than `maxBytes`, or a line of more than `maxLineBytes`.
         case tooLong
-        /// More than `maxDepth` nested arrays.
         case tooDeep
     }
 
@@ -103,18 +101,13 @@ struct RedisReplyParser: Sendable {
         case octetsCR, octetsLF
     }
 
-    /// An array that still lacks elements.
-    private struct OpenArray {
-        var elements: [RedisReply] = []
-        var missing: Int
-    }
-
     /// The most bytes of one reply. Redis has the same limit for a string.
     private let maxBytes: Int
     private var state = State.line
     /// The current line or string so far.
     private var text: [UInt8] = []
-    private var open: [OpenArray] = []
+    /// Arrays that still lack elements.
+    private var open: [(elements: [RedisReply], missing: Int)] = []
     private var used = 0
 
     static let maxLineBytes = 64 << 10
@@ -203,7 +196,7 @@ struct RedisReplyParser: Sendable {
             try use(count * Self.elementBytes)
             guard open.count < Self.maxDepth else { throw .tooDeep }
             if count == 0 { return .array([]) }
-            open.append(OpenArray(missing: count))
+            open.append(([], missing: count))
         }
         return nil
     }
