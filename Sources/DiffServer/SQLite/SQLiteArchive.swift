@@ -37,14 +37,14 @@ package final class SQLiteArchive: SessionArchive {
 
     package func names(_ prefix: String) throws(StoreError) -> [String] {
         let range = SessionRange(prefix: prefix, after: "", limit: .max)
-        var names: [String] = []
-        _ = try using { () throws(SQLiteDatabase.Failure) in
+        return try using { () throws(SQLiteDatabase.Failure) in
+            var names: [String] = []
             try database.run(
                 "SELECT name FROM session WHERE name >= ? AND name < ? AND expires > ? ORDER BY name",
                 [.text(range.lower), .text(range.upper), .integer(database.now)]
             ) { names.append($0.text(0)) }
+            return names
         }
-        return names
     }
 
     package func session(named name: String) throws(StoreError) -> StoredSession? {

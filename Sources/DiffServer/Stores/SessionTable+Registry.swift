@@ -18,9 +18,7 @@ extension SessionTable {
         /// Slots of sessions whose newest past revision is only kept for its grace time, and until when, in order.
         var oversize: [(slot: SessionSlot, until: Instant)] = []
     }
-}
 
-extension SessionTable {
     func forgetOversize(at now: Instant) {
         let due = registry.withLock { registry in
             let due = registry.oversize.prefix { $0.until <= now }

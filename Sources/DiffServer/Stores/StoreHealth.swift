@@ -7,13 +7,10 @@ public final class StoreHealth: Sendable {
     /// Something that fails and recovers on its own.
     public enum Part: Hashable, Sendable {
         case writes, reads
-        /// The files of a database.
         case file
         /// Whether records have a format that this process reads.
         case records
-        /// Which tokens are revoked.
         case revocations
-        /// The slots of a cluster.
         case slots
         /// A subscriber.
         case hints(ObjectIdentifier)

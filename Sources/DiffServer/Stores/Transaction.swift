@@ -100,8 +100,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    private var transition: SessionTransition { store.transition(of: session) }
-
     // MARK: Steps
 
     private func begin() -> Attempt { operation.isWrite ? inTurn(.expected) : load(again: false) }
@@ -184,7 +182,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
         let isHead = view?.isHead ?? true
         do throws(SessionError) {
-            switch try operation.decide(view?.session, by: transition) {
+            switch try operation.decide(view?.session, by: store.transition(of: session)) {
             case .finish(let outcome):
                 guard isHead else { return load(again: true) }
                 let done = Done(outcome: outcome, slot: view?.slot, share: view?.share)
