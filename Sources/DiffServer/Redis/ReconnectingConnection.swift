@@ -121,16 +121,18 @@ final class ReconnectingConnection: @unchecked Sendable {
 
     private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
         switch target.endpoint {
-        case .server(let server): dialer.greet(server, on: loop, arrival)
-        case .cluster(let nodes): dialer.greet(anyOf: nodes, on: loop, arrival)
+        case .server(let server): dialer.greet([server], on: loop, arrival)
+        case .cluster(let nodes): dialer.greet(nodes, on: loop, arrival)
         case .sentinels(_, let primary):
-            dialer.askSentinels(sentinels, for: primary, on: loop) { [self] result in
+            let question = RedisCommand("SENTINEL", "get-master-addr-by-name", .text(primary))
+            dialer.ask(sentinels, question, on: loop, { reply, _ in RedisDialer.server(reply, primary) }) {
+                [self] result in
                 switch result {
                 case .failure(let failure):
                     arrival(.failure(.unavailable("no sentinel knows the primary; last error: \(failure)")))
                 case .success(let (server, sentinel)):
                     sentinels = [sentinel] + sentinels.filter { $0 != sentinel }
-                    dialer.greet(server, on: loop, arrival)
+                    dialer.greet([server], on: loop, arrival)
                 }
             }
         }

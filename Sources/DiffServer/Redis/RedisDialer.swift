@@ -49,8 +49,7 @@ package struct RedisDialer: Sendable {
                         login.refusal = login.refusal ?? result
                         return false
                     }
-                    defer { login.isAdmitted = true }
-                    return !login.isAdmitted
+                    return !exchange(&login.isAdmitted, with: true)
                 }
                 if isFirst { admitted?(password) }
             }
@@ -84,17 +83,9 @@ package struct RedisDialer: Sendable {
         }
     }
 
-    /// Asks sentinels for the primary, which must then be verified by `ROLE`: for a moment after a failover a sentinel
+    /// The primary that a sentinel names. It must then be verified by `ROLE`: for a moment after a failover a sentinel
     /// may still name the old one (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
-    func askSentinels(
-        _ sentinels: [ConnectAddress], for primary: String, on loop: EventLoop,
-        _ done: @escaping @Sendable (Result<(ConnectAddress, ConnectAddress), RedisFailure>) -> Void
-    ) {
-        let question = RedisCommand("SENTINEL", "get-master-addr-by-name", RedisArgument(primary))
-        ask(sentinels, question, on: loop, { reply, _ in Self.server(reply, primary) }, done)
-    }
-
-    private static func server(_ reply: RedisReply, _ primary: String) -> Result<ConnectAddress, RedisFailure> {
+    static func server(_ reply: RedisReply, _ primary: String) -> Result<ConnectAddress, RedisFailure> {
         if reply == .null { return .failure(.unavailable("it knows no primary \"\(primary)\"")) }
         guard let parts = reply.elements?.map(\.text), parts.count == 2, let host = parts[0],
             let port = parts[1].flatMap({ UInt16($0) })
@@ -104,17 +95,10 @@ package struct RedisDialer: Sendable {
 
     // MARK: Connecting
 
-    func greet(anyOf servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
-        greet(servers[0], on: loop) { result in
-            if case .failure(.unavailable) = result, servers.count > 1 {
-                return greet(anyOf: Array(servers.dropFirst()), on: loop, arrival)
-            }
-            arrival(result)
-        }
-    }
-
-    /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later.
-    func greet(_ server: ConnectAddress, on loop: EventLoop, _ arrival: @escaping Arrival) {
+    /// Logs in and asks whether the server is usable, in one round trip, and otherwise greets the next one. Calls
+    /// `arrival` once, later.
+    func greet(_ servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
+        let server = servers[0]
         let connection = open(server, on: loop)
         let login = logIn(over: connection)
         let other = Locked<Result<RedisReply, RedisFailure>?>(nil)
@@ -125,12 +109,13 @@ package struct RedisDialer: Sendable {
         }
         // The name only helps people, and the user may lack the right to set it.
         connection.send(RedisCommand("CLIENT", "SETNAME", "diffserver")) { _ in }
-        connection.send(question) { [commandTimeout, mayRefuseLogin] result in
+        connection.send(question) { [self] result in
             let login = login.withLock { $0 }
             let refusal = login.isAdmitted || mayRefuseLogin ? nil : login.refusal
             if let failure = Self.failure(at: server, refusal ?? other.withLock { $0 } ?? result) {
                 connection.retire()
-                return arrival(.failure(failure))
+                guard case .unavailable = failure, servers.count > 1 else { return arrival(.failure(failure)) }
+                return greet(Array(servers.dropFirst()), on: loop, arrival)
             }
             connection.patience = commandTimeout
             arrival(.success(connection))

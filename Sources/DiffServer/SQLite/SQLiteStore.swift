@@ -34,14 +34,10 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     ///   - newKey: the digest key of a new database if `digestKey` is nil.
     package init(
         path: String, isDurable: Bool, maxBytes: Int? = nil, digestKey: String?, newKey: String, table: SessionTable,
-        health: StoreHealth = StoreHealth(),
-        wall: @escaping @Sendable () -> WallClock = { WallClock() }
+        health: StoreHealth = StoreHealth(), wall: @escaping @Sendable () -> WallClock = { WallClock() }
     ) throws(StoreError) {
-        self.wall = wall
-        self.table = table
+        (self.table, self.health, self.isDurable, self.wall) = (table, health, isDurable, wall)
         loads = SharedLoads(limit: table.account.maxWaiting)
-        self.health = health
-        self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
         file = try SQLiteFile(path: path)
         if let warning = file.warning { health.warn(warning) }
