@@ -51,13 +51,11 @@ final class RedisListing: Sendable {
         let (names, next) = first.withLock { $0.page }
         guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
         client.runEach(RedisScripts.describe, keys: names.map(client.keys.key)) { [done] answers in
-            do throws(RedisFailure) {
-                var entries: [SessionEntry] = []
-                for (name, answer) in zip(names, answers) {
-                    if let entry = SessionEntry(name, try answer.get()) { entries.append(entry) }
-                }
-                done(.success(SessionPage(entries: entries, next: next)))
-            } catch { done(.failure(StoreFailure(error))) }
+            for case .failure(let failure) in answers { return done(.failure(StoreFailure(failure))) }
+            let entries = zip(names, answers).compactMap { name, answer in
+                (try? answer.get()).flatMap { SessionEntry(name, $0) }
+            }
+            done(.success(SessionPage(entries: entries, next: next)))
         }
     }
 }

@@ -13,8 +13,8 @@ extension SessionTable {
         var told = Instant.now
         var awake: AwakeSlots
         var bytes = 0
-        /// The generations of names that a store is being asked about.
-        var generations: [String: NameGeneration] = [:]
+        /// By how many a store is being asked about a name, and how often sessions of it have come or gone meanwhile.
+        var generations: [String: (askers: Int, count: Int)] = [:]
         /// Slots of sessions whose newest past revision is only kept for its grace time, and until when, in order.
         var oversize: [(slot: SessionSlot, until: Instant)] = []
     }
@@ -101,7 +101,7 @@ public final class MissToken: Sendable {
     init(of name: String, in table: SessionTable) {
         (self.name, self.table) = (name, table)
         generation = table.registry.withLock { registry in
-            registry.generations[name, default: NameGeneration()].askers += 1
+            registry.generations[name, default: (0, 0)].askers += 1
             return registry.generations[name]?.count ?? 0
         }
     }
@@ -112,12 +112,6 @@ public final class MissToken: Sendable {
             if registry.generations[name]?.askers == 0 { registry.generations[name] = nil }
         }
     }
-}
-
-/// How often sessions of a name have come, or were found to be gone, while a store was asked.
-struct NameGeneration {
-    var askers = 0
-    var count = 0
 }
 
 extension SessionTable.Registry {

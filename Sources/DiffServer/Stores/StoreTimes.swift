@@ -5,13 +5,9 @@ public final class StoreTimes: Sendable {
     /// The operations of a store.
     public enum Operation: String, CaseIterable, Sendable { case load, commit, delete, list, revoke, lease }
 
-    private let times = Locked<[Operation: Histogram]>([:])
+    fileprivate let times = Locked<[Operation: Histogram]>([:])
 
     init() {}
-
-    func add(_ operation: Operation, _ time: Duration) {
-        times.withLock { $0[operation, default: Histogram()].add(time) }
-    }
 
     /// A histogram for each operation that has occurred.
     public var values: [(operation: Operation, times: Histogram)] {
@@ -28,7 +24,8 @@ extension Progress where Failure == StoreFailure {
         let began = Instant.now
         return .of { done in
             begin { result in
-                times.add(operation, .now - began)
+                let time = .now - began
+                times.times.withLock { $0[operation, default: Histogram()].add(time) }
                 done(result)
             }
         }

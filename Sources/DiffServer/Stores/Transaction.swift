@@ -135,16 +135,16 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     /// Not by `after`, and neither is `swap` below: its closure would be allocated even if the store answers at once.
-    private func load(again: Bool) -> Attempt {
+    private func load(again: Bool, isFetched: Bool = false) -> Attempt {
         switch store.load(session, again: again, on: context.executor) {
-        case .done(let result): loaded(result)
-        case .pending(let promise): waiting(for: promise) { loaded($0) }
+        case .done(let result): loaded(result, isFetched)
+        case .pending(let promise): waiting(for: promise) { loaded($0, isFetched) }
         }
     }
 
-    private func loaded(_ result: Result<SessionView?, StoreFailure>) -> Attempt {
+    private func loaded(_ result: Result<SessionView?, StoreFailure>, _ isFetched: Bool) -> Attempt {
         switch result {
-        case .success(let view): fetched(view) ?? inTurn(.found(view))
+        case .success(let view): (isFetched ? nil : fetched(view)) ?? inTurn(.found(view))
         case .failure(let failure): failed(failure)
         }
     }
@@ -157,12 +157,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         // The source may have answered by now, so what was loaded before may be old, or missing.
         return after(source, in: .source) { result in
             if case .failure(let failure) = result { return .end(.failure(.source(failure))) }
-            return after(store.load(session, again: false, on: context.executor)) { result in
-                switch result {
-                case .success(let view): inTurn(.found(view))
-                case .failure(let failure): failed(failure)
-                }
-            }
+            return load(again: false, isFetched: true)
         }
     }
 
