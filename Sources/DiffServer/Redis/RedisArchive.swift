@@ -34,7 +34,7 @@ package final class RedisArchive: SessionArchive {
     }
 
     private func check(_ purpose: Purpose) throws(StoreError) {
-        let (key, hash) = (RedisArgument(client.keys.records), KeyedHash.digests(digestKey))
+        let (key, hash) = (RedisArgument.text(client.keys.records), KeyedHash.digests(digestKey))
         var found = try ask(RedisCommand("GET", key), about: key)
         if found == .null, purpose == .source { throw failure("no sessions of diffserver are there under this prefix") }
         Progress<Void, Never>.of { done in topology.whenWhole { done(.success(())) } }.wait().get()
@@ -56,7 +56,7 @@ package final class RedisArchive: SessionArchive {
     }
 
     private func isInUse() throws(StoreError) -> Bool {
-        let channel = RedisArgument(client.keys.nodes(of: topology.dialer.address.database))
+        let channel = RedisArgument.text(client.keys.nodes(of: topology.dialer.address.database))
         let question: RedisArgument = topology.isCluster ? "SHARDNUMSUB" : "NUMSUB"
         return try ask(RedisCommand("PUBSUB", question, channel), about: channel).elements?.last != .integer(0)
     }
@@ -75,7 +75,7 @@ package final class RedisArchive: SessionArchive {
         for primary in topology.map.keys(client.keys.probe) {
             var cursor: String? = "0"
             while let from = cursor {
-                let reply = try ask(.scan(prefix, from: from, in: client.keys), about: RedisArgument(primary))
+                let reply = try ask(.scan(prefix, from: from, in: client.keys), about: .text(primary))
                 guard let found = ScannedNames(reply, in: client.keys) else { throw failure(ScannedNames.fault) }
                 names.formUnion(found.names)
                 cursor = found.next
@@ -97,7 +97,7 @@ package final class RedisArchive: SessionArchive {
     /// A session comes under a key of its slot, and takes its own if no other has it.
     package func put(_ stored: StoredSession, _ session: Session, for left: Int) throws(StoreError) -> Bool {
         let key = client.keys.key(stored.name)
-        let staged = RedisArgument(client.keys.channel(stored.name) + ":copied")
+        let staged = RedisArgument.text(client.keys.channel(stored.name) + ":copied")
         let (fields, most) = (stored.fields(session), 1000)
         let parts = stride(from: 0, to: fields.count, by: most).map {
             ["HSET", staged] + fields[$0..<min($0 + most, fields.count)]
@@ -113,14 +113,14 @@ package final class RedisArchive: SessionArchive {
     // MARK: Revocations
 
     package func revocations() throws(StoreError) -> [Revocations.Moment] {
-        let reply = try run(RedisScripts.revoked, RedisArgument(client.keys.revoked), [.text(RedisRevocations.unknown)])
+        let reply = try run(RedisScripts.revoked, .text(client.keys.revoked), [.text(RedisRevocations.unknown)])
         guard let found = FoundRevocations(reply) else { throw failure(FoundRevocations.fault) }
         return found.moments
     }
 
     package func revoke(_ revocation: Revocations.Moment) throws(StoreError) {
         let (arguments, _) = RedisRevocations.arguments(revocation, in: topology.dialer.address.database)
-        _ = try run(RedisScripts.revoke, RedisArgument(client.keys.revoked), arguments, isWrite: true)
+        _ = try run(RedisScripts.revoke, .text(client.keys.revoked), arguments, isWrite: true)
     }
 
     // MARK: Asking

@@ -63,7 +63,7 @@ final class RedisClient: @unchecked Sendable {
     /// Tests whether each primary takes writes. Calls back once, with all answers.
     func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
         let names = topology.map.keys(keys.probe)
-        runEach(RedisScripts.probe, keys: names.map { RedisArgument($0) }, isWrite: true, completion)
+        runEach(RedisScripts.probe, keys: names.map(RedisArgument.text), isWrite: true, completion)
     }
 
     /// Runs a script once per key, on all primaries. Calls back once, with the answers in order; never without keys.

@@ -219,9 +219,6 @@ enum RedisArgument: Sendable {
     case key(String, RedisKeys)
     case revision(Revision)
 
-    init(_ bytes: [UInt8]) { self = .bytes(bytes) }
-    init(_ text: some StringProtocol) { self = .text(String(text)) }
-    init(_ number: Int) { self = .number(number) }
     /// The id of a log entry, of which none exceeds an `Int`.
     init(_ id: UInt64) { self = .number(Int(clamping: id)) }
     init(milliseconds time: Duration) { self = .number(Int(time.wholeNanoseconds / 1_000_000)) }

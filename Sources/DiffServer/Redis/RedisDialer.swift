@@ -41,9 +41,9 @@ package struct RedisDialer: Sendable {
     /// Sends the passwords. What comes of them is known once a later command is answered.
     private func logIn(over connection: RedisConnection) -> Locked<Login> {
         let login = Locked(Login())
-        let user = address.credentials?.user.map { [RedisArgument($0)] } ?? []
+        let user = address.credentials?.user.map { [RedisArgument.text($0)] } ?? []
         for password in passwords?() ?? [address.credentials?.password].compactMap(\.self) {
-            connection.send(RedisCommand(["AUTH"] + user + [RedisArgument(password)])) { [admitted] result in
+            connection.send(RedisCommand(["AUTH"] + user + [.text(password)])) { [admitted] result in
                 let isFirst = login.withLock { login in
                     guard case .success = result else {
                         login.refusal = login.refusal ?? result
@@ -103,7 +103,7 @@ package struct RedisDialer: Sendable {
         let login = logIn(over: connection)
         let other = Locked<Result<RedisReply, RedisFailure>?>(nil)
         if address.database != 0 {
-            connection.send(RedisCommand("SELECT", RedisArgument(address.database))) { result in
+            connection.send(RedisCommand("SELECT", .number(address.database))) { result in
                 if case .failure = result { other.withLock { $0 = result } }
             }
         }

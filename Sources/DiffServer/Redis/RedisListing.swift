@@ -32,7 +32,7 @@ final class RedisListing: Sendable {
 
     private func scan(_ primary: String, from cursor: String) {
         let command = RedisCommand.scan(range.prefix, from: cursor, in: client.keys)
-        client.send(command, about: RedisArgument(primary)) { [self] result in
+        client.send(command, about: .text(primary)) { [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):

@@ -84,7 +84,7 @@ final class RedisReading: Sendable {
         let arguments = [
             .version(attempt.version ?? 0), RedisArgument(milliseconds: attempt.longer),
             followed.map { RedisArgument($0.log.last) } ?? "",
-            RedisArgument(followed.map { LogEntry.digits($0.version) } ?? []), .number(attempt.maxBytes),
+            .bytes(followed.map { LogEntry.digits($0.version) } ?? []), .number(attempt.maxBytes),
             store.revocations.knownVersion, .text(turn?.isWanted == true ? store.node : ""),
         ]
         turn?.ends = .now + RedisTurn.length

@@ -19,7 +19,7 @@ final class RedisRevocations: Sendable {
     static let unknown = "?"
 
     init(_ known: Revocations, _ client: RedisClient) {
-        (self.known, self.client, key) = (known, client, RedisArgument(client.keys.revoked))
+        (self.known, self.client, key) = (known, client, .text(client.keys.revoked))
     }
 
     /// Whether the set has been read since the start.

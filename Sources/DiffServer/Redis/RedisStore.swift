@@ -116,7 +116,7 @@ package final class RedisStore: SessionStore {
     /// Confirms by a write to the session's slot: replicas get it only after all earlier writes.
     package func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>? {
         guard isReplicated else { return nil }
-        let key = RedisArgument(keys.channel(name) + ":confirmed")
+        let key = RedisArgument.text(keys.channel(name) + ":confirmed")
         return .of { done in
             client(on: executor).send(RedisCommand("SET", key, "", "PX", 1), about: key, isWrite: true) {
                 done($0.map { _ in }.mapError { StoreFailure($0) })
@@ -305,7 +305,7 @@ package final class RedisStore: SessionStore {
         watch.sweep()
         // One primary that answers suffices: then this process is not cut off.
         health.asks()
-        for key in topology.map.keys(keys.probe).map({ RedisArgument($0) }) {
+        for key in topology.map.keys(keys.probe).map(RedisArgument.text) {
             client.send(RedisCommand("EXISTS", key), about: key) { [health] in
                 if case .success = $0 { health.answers() }
             }

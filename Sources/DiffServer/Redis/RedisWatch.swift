@@ -209,7 +209,7 @@ final class RedisSubscriber: @unchecked Sendable {
         channel.isWanted = true
         if let connection = channel.primary.flatMap({ link(to: $0).connection }) {
             channel.unconfirmed += 1
-            connection.post(RedisCommand(verb("SUBSCRIBE"), RedisArgument(name)))
+            connection.post(RedisCommand(verb("SUBSCRIBE"), .text(name)))
         }
         channels[name] = channel
     }
@@ -218,7 +218,7 @@ final class RedisSubscriber: @unchecked Sendable {
         guard var channel = channels[name], channel.isWanted else { return }
         channel.isWanted = false
         channels[name] = channel.unconfirmed > 0 ? channel : nil
-        connection(of: channel)?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
+        connection(of: channel)?.post(RedisCommand(verb("UNSUBSCRIBE"), .text(name)))
     }
 
     func leave(for server: ConnectAddress) { links.values.forEach { $0.leave(for: server) } }
@@ -271,11 +271,11 @@ final class RedisSubscriber: @unchecked Sendable {
         }
         for start in stride(from: 0, to: names.count, by: channelsAtOnce) {
             let some = names[start..<min(start + channelsAtOnce, names.count)]
-            connection.post(RedisCommand([verb("SUBSCRIBE")] + some.map { RedisArgument($0) }))
+            connection.post(RedisCommand([verb("SUBSCRIBE")] + some.map(RedisArgument.text)))
         }
     }
 
-    private func verb(_ word: String) -> RedisArgument { RedisArgument(prefix.uppercased() + word) }
+    private func verb(_ word: String) -> RedisArgument { .text(prefix.uppercased() + word) }
 
     // MARK: Answers
 

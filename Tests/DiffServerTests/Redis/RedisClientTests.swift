@@ -29,7 +29,7 @@ struct RedisClientTests {
         let test = try TestClient("unix:\(server.socket)")
         for count in [0, 1, 40_000, 5_000_000] {
             let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-            #expect(await test.send("SET", "a", RedisArgument(value)) == .success(.text("OK")))
+            #expect(await test.send("SET", "a", .bytes(value)) == .success(.text("OK")))
             #expect(await test.send("GET", "a") == .success(.bytes(value)))
         }
     }

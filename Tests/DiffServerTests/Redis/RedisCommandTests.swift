@@ -4,15 +4,15 @@ import Testing
 
 @Suite struct RedisCommandTests {
     @Test func argumentsAreCounted() {
-        let command = RedisCommand("SET", RedisArgument([0, 13, 10]), "", RedisArgument(7))
+        let command = RedisCommand("SET", .bytes([0, 13, 10]), "", .number(7))
         #expect(command.parts == [Array("*4\r\n$3\r\nSET\r\n$3\r\n\0\r\n\r\n$0\r\n\r\n$1\r\n7\r\n".utf8)])
         #expect(command.precedingAnswers == 0)
     }
 
     @Test func numbersAndVersionsAreWrittenAsDigits() {
         let rows: [(RedisArgument, String)] = [
-            (RedisArgument(0), "0"), (RedisArgument(9), "9"), (RedisArgument(10), "10"), (RedisArgument(-12), "-12"),
-            (RedisArgument(Int.max), "\(Int.max)"), (RedisArgument(Int.min), "\(Int.min)"), (.version(0), ""),
+            (.number(0), "0"), (.number(9), "9"), (.number(10), "10"), (.number(-12), "-12"),
+            (.number(Int.max), "\(Int.max)"), (.number(Int.min), "\(Int.min)"), (.version(0), ""),
             (.version(0xa), "a"), (.version(0x10), "10"), (.version(.max), "ffffffffffffffff"), ("", ""),
             ("word", "word"),
         ]
@@ -80,7 +80,7 @@ import Testing
     @Test func aLargeArgumentIsNotCopied() {
         let large = [UInt8](repeating: 7, count: RedisCommand.largeArgument)
         let small = large.dropLast()
-        let command = RedisCommand("SET", RedisArgument(large), RedisArgument(Array(small)))
+        let command = RedisCommand("SET", .bytes(large), .bytes(Array(small)))
         #expect(command.parts.count == 3)
         #expect(command.parts[0] == Array("*3\r\n$3\r\nSET\r\n$32768\r\n".utf8))
         #expect(command.parts[1].withUnsafeBytes { $0.baseAddress } == large.withUnsafeBytes { $0.baseAddress })

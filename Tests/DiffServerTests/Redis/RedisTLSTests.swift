@@ -21,7 +21,7 @@ struct RedisTLSTests {
             (misled, elsewhere, "127.0.0.1", "IP address mismatch"),
         ] {
             let test = try TestClient("rediss://\(host):\(server.port + 1)") { $0.tls = tls }
-            switch await test.send("SET", "a", RedisArgument([UInt8](repeating: 7, count: 300_000))) {
+            switch await test.send("SET", "a", .bytes([UInt8](repeating: 7, count: 300_000))) {
             case .success: #expect(reason == "", "\(host)")
             case .failure(let failure):
                 #expect(reason != "" && failure.description.contains(reason), "\(host): \(failure)")

@@ -155,8 +155,8 @@ struct HotSessionTests {
         let store = try fixture.store()
         _ = try await store.created("s", try store.first("s", Self.state))
         let test = try TestClient("unix:\(fixture.redis?.socket ?? "")")
-        let keys = [test.client.keys.key("s"), RedisArgument(test.client.keys.revoked)]
-        let note = RedisArgument(
+        let keys = [test.client.keys.key("s"), .text(test.client.keys.revoked)]
+        let note = RedisArgument.text(
             """
             local time = redis.call('TIME')
             local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]

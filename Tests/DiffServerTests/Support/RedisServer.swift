@@ -70,7 +70,7 @@ final class RedisServer: @unchecked Sendable {
     func ask(_ words: String...) -> String {
         guard let connection = ConnectAddress.unix(path: socket).connected(seconds: 60) else { return "" }
         defer { close(connection) }
-        for part in RedisCommand(words.map { RedisArgument($0) }).parts { send(connection, part, part.count, 0) }
+        for part in RedisCommand(words.map(RedisArgument.text)).parts { send(connection, part, part.count, 0) }
         var parser = RedisReplyParser()
         var room = [UInt8](repeating: 0, count: 65_536)
         while true {
