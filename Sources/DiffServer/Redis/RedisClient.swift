@@ -2,9 +2,7 @@ import DiffStores
 import HTTPCore
 
 /// One loop's connections to the Redis with the sessions: a link per primary, made on first use, and a second one for
-/// writes if replicas must have them. Each command goes to the primary of its key.
-///
-/// Any thread may call; a caller on the loop avoids the hand-over. All state except the links belongs to the loop.
+/// writes if replicas must have them. Any thread may call; all state except the links belongs to the loop.
 final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 

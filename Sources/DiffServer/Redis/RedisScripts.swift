@@ -10,9 +10,8 @@
 //     e<position>  an entry, which begins with the version that it made
 //     b  the version of the checkpoint, m<version> its meta, h<version> its head
 //
-// After two conflicts in a row a node takes a turn with its next read: for 20 ms no other node commits, so all that is
-// queued there goes out at once. Nodes that come meanwhile are told how long to wait, and are served in order; a node
-// that stays away for 20 ms loses its turn. Turns only improve speed.
+// A node may take a turn with a read (docs/stores.md): for 20 ms no other node commits. Those that come meanwhile are
+// told how long to wait, and are served in order; a node that stays away for 20 ms loses its turn.
 //
 // A new checkpoint is first staged under its own version, where nobody reads it. In the same transaction the script
 // then compares the version, and adopts or removes it. So large values never pass through a script, where Lua would

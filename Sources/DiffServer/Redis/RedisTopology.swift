@@ -1,10 +1,8 @@
 import HTTPCore
 
-/// What all loops know about Redis: how to reach it, and which primary serves which keys.
-///
-/// Cluster nodes are asked at the start, every few seconds, and soon after a redirection or a lost connection. A
-/// redirection of one hash slot takes effect at once. Without a cluster one primary serves all keys, and nothing ever
-/// changes: each link finds that primary itself.
+/// How to reach Redis, and which primary serves which keys. Cluster nodes are asked at the start, every few seconds,
+/// and soon after a redirection or a lost connection. A redirection of one hash slot takes effect at once. Without a
+/// cluster nothing ever changes: each link finds the primary itself.
 ///
 /// Any thread may call; all state except the map and its observers belongs to the loop.
 final class RedisTopology: @unchecked Sendable {

@@ -1,7 +1,6 @@
-// Hints wake readers: while a session has readers here, this node subscribes to its channel, and a message revalidates
-// its slot. A hint may be lost with a connection or in a failover, so every watched session is also revalidated every
-// ten seconds, after a reconnection, and after a failed revalidation. The order is: subscribe, wait for the
-// confirmation, then read. So every commit after that read is heard.
+// While a session has readers here, this node subscribes to its channel, and a message revalidates its slot. A hint may
+// be lost, so every watched session is also revalidated every ten seconds, after a reconnection, and after a failed
+// revalidation. It subscribes, waits for the confirmation, then reads: so every commit after that read is heard.
 
 import DiffSessions
 import DiffStores

@@ -1,13 +1,10 @@
 import HTTPCore
 
-/// Writes over one connection, each answered once enough replicas have it (`--store-replicas`).
+/// Writes over one connection, each answered once enough replicas have it (`--store-replicas`). Confined to the loop.
 ///
 /// `WAIT` is answered when enough replicas have everything its connection wrote before it, or when its time is up.
-/// Later commands on the connection wait for it too, so reads have their own connection. While a `WAIT` is under way,
-/// new writes gather for the next, so a write waits for two of them at most. A `WAIT` behind a write of its own on
-/// another connection would not block, but could be answered by another server than took the write: the next primary.
-///
-/// Confined to the connection's loop.
+/// Later commands wait for it too, so reads have their own connection. While it is under way, new writes gather for the
+/// next. A `WAIT` on another connection would not block, but could be answered by the next primary.
 final class ReplicatedWrites: @unchecked Sendable {
     private typealias Completion = RedisConnection.Completion
 

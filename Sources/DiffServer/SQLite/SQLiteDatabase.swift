@@ -243,11 +243,8 @@ package struct SQLiteFile {
         }
     }
 
-    /// Opens a connection, and makes the tables if they are missing.
-    ///
-    /// - Parameters:
-    ///   - isDurable: whether a commit waits for the disk.
-    ///   - cache: bytes of the page cache; a large commit writes changes beyond that to the log before it commits.
+    /// Makes the tables if they are missing. A commit with more changes than `cache` bytes writes some before it
+    /// commits.
     func connection(isDurable: Bool, cache: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)

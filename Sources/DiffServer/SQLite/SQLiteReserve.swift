@@ -1,13 +1,10 @@
 import CDiffSystem
 
-/// Disk space reserved for deletes: a delete, too, is first written to the log, and on a full disk nobody could free
-/// space otherwise.
-///
-/// Preallocates an unlinked file, which ends with the process. On a full disk it is truncated, and only deletes are
-/// accepted until it fits again, or the database itself has as much free space. Not thread-safe.
+/// Disk space reserved for deletes, which are first written to the log too. Preallocates an unlinked file, which ends
+/// with the process. On a full disk it is truncated, and only deletes are accepted until it fits again, or the database
+/// itself has as much free space. Not thread-safe.
 final class SQLiteReserve {
-    /// In bytes. A delete takes some pages of the log; after a thousand pages the log is checkpointed into the
-    /// database, which may have to grow for that.
+    /// In bytes. After a thousand pages the log is checkpointed into the database, which may have to grow for that.
     static let size = 4 << 20
 
     /// Negative without such a file: then the reserve always counts as held.

@@ -106,8 +106,7 @@ extension SQLiteDatabase {
         return found
     }
 
-    /// Writes a commit, and deletes the entries that it supersedes; false if the previous version is missing, or for a
-    /// new session, if the name is taken.
+    /// Writes a commit; false if the previous version is missing, or the name of a new session is taken.
     func write(_ commit: PendingCommit, by hash: KeyedHash) throws(Failure) -> Bool {
         let (name, log, before) = (commit.name, commit.log, commit.before)
         if let before {

@@ -120,8 +120,8 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     /// Checkpoints the log into the file, where deletes have freed space, and truncates it.
     private func truncateLog() { _ = try? database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-    /// Whether to accept more than deletes: their reserve is held, or the file has as much free space. Then the log can
-    /// always be checkpointed, and its own space serves deletes.
+    /// Whether to accept more than deletes: their reserve is held, or the file has as much free space, for the log,
+    /// too.
     private func mayGrow() -> Bool {
         if reserve.isHeld { return true }
         let free = (try? database.integer("PRAGMA freelist_count")) ?? 0

@@ -14,6 +14,5 @@ struct DrainSchedule {
         span = count <= Self.few ? .zero : min(window, .seconds(count) / Self.rate)
     }
 
-    /// - Parameter index: below the count.
     func time(of index: Int) -> Duration { span * index / count }
 }

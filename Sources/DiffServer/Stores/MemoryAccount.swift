@@ -1,8 +1,8 @@
-// The parts have limits of their own, which bound what clients can take; sessions get what is left. Known amounts are
-// charged before they are allocated, so that room is made first: answers over their limit close the connections that
-// hold the most (`OutputBufferLimit`); everything else evicts the least recently used sessions. As a last resort, so
-// does all memory of the process beyond that (`ExcessMemory`). Buffers of connections are not counted one by one, nor
-// is the allocator's fragmentation; for these the process may be a quarter larger.
+// The parts have limits of their own; sessions get what is left. Known amounts are charged before they are allocated,
+// so that room is made first: answers over their limit close the connections that hold the most (`OutputBufferLimit`);
+// everything else evicts the least recently used sessions, and as a last resort, so does all memory of the process
+// beyond that (`ExcessMemory`). Buffers of connections and fragmentation are not counted; for these the process may be
+// a quarter larger.
 
 import DiffClock
 

@@ -1,16 +1,12 @@
 // The writes of a session are queued, each on the session that the previous one makes, before the store has confirmed
-// that one. So many writers of a session share an fsync or a round trip; otherwise all but one would have to start
-// again after each.
+// that one. So many writers share an fsync or a round trip. Only writes are tried on a queued session. If one fails,
+// those after it start again. Work that must not overlap writes enters alone: SQLite reads sessions this way, so that
+// memory never gets an older session than was written.
 //
-// A queued session is not the head: only writes are tried on it. If a write fails, those after it follow a version that
-// the store does not have, and start again. Work that must not overlap writes enters alone: SQLite reads sessions this
-// way, so that memory never gets an older session than was written.
-//
-// A store that other processes write to also has turns: the writes of a session are decided one at a time, so no local
-// write overtakes another. The holder of the turn also decides the writes that came meanwhile, so the turn rarely moves
-// between threads. One loop, the carrier, sends the queue in order. When another process's write came first, the first
-// failure takes the turn: the queue drains, the head is loaded once, and the overtaken writes are decided again, in
-// order and before all others.
+// A store that other processes write to also has turns: the writes of a session are decided one at a time. The holder
+// of the turn also decides the writes that came meanwhile, so the turn rarely moves between threads. One loop, the
+// carrier, sends the queue in order. When another process's write came first, the first failure takes the turn: the
+// queue drains, the head is loaded once, and the overtaken writes are decided again, in order and before all others.
 
 import DiffClock
 import DiffSessions

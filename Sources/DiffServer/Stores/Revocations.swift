@@ -1,6 +1,5 @@
-// Each process has in memory what is revoked, so that a check costs no round trip. A store records it and tells other
-// processes. A revocation goes by the time at which a token says it was made, so tokens of a clock that is ahead
-// outlive it, by a minute at most.
+// Each process has in memory what is revoked, so that a check costs no round trip. It goes by the time at which a token
+// says it was made, so tokens of a clock that is ahead outlive a revocation, by a minute at most.
 
 import DiffClock
 import DiffSessions

@@ -3,8 +3,8 @@ import DiffSessions
 import SnapshotKit
 import Synchronization
 
-/// Where a session lives in memory, and readers wait for the next value. It is replaced as a whole, by a writer that
-/// names the current revision; nothing is computed under the lock.
+/// Where a session lives in memory, and readers wait for the next value. That is replaced as a whole, and not computed
+/// under the lock.
 public final class SessionSlot: Sendable {
     public let name: String
     private let content: Locked<Content>

@@ -1,9 +1,6 @@
-// A store is asked for a session, is given the one that follows a revision, and says whether it was the next. It only
-// keeps values; they are computed elsewhere.
-//
-// Every store has a `SessionTable`: this process's sessions as parsed values, and the readers that wait for them. For
-// `memory` the table is the store, and every call completes at once. For the others it is a cache, and they ensure that
-// a value is used only while it is the head. docs/stores.md says how to add a store.
+// Every store has a `SessionTable`. For `memory` the table is the store, and every call completes at once. For the
+// others it is a cache, and they ensure that a value is used only while it is the head. docs/stores.md says how to add
+// a store.
 
 import DiffClock
 import DiffSessions
@@ -130,9 +127,8 @@ public struct StoreError: Error, CustomStringConvertible {
 
 // MARK: - Leases
 //
-// Several nodes may serve a session, and its source should be asked once for all of them. A lease is busy while its
-// holder asks, and then free but not due until the next time. It carries a note of the outcome, so that every node
-// knows how old the list is. A node that dies loses its leases after a while.
+// A source should be asked once for all nodes. A lease is busy while its holder asks, and then free but not due until
+// the next time. Its note of the outcome tells every node how old the list is. A node that dies loses its leases.
 
 /// The outcome of an attempt to acquire a session's lease.
 public enum SourceLease: Sendable {

@@ -126,10 +126,9 @@ extension SessionTable.Registry {
 
 // MARK: - Slots without a session
 //
-// In a cache the slot of an evicted session only drops the value. While a reader or a request holds the slot, the table
-// finds it by name, and the session comes back into it. So a name has one slot at a time, readers stay registered while
-// their session is evicted, and a commit finds the readers to wake. Readers of a session that does not exist yet hold a
-// placeholder, in which it will appear.
+// In a cache the slot of an evicted session only drops the value. While somebody holds it, the table finds it by name,
+// and the session comes back into it: a name has one slot at a time, and a commit finds the readers to wake. Readers of
+// a session that does not exist yet hold a placeholder, in which it will appear.
 
 /// A slot that is held although its session was evicted.
 struct EvictedSlot {

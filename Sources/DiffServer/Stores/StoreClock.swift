@@ -1,10 +1,10 @@
 import DiffClock
 import DiffSessions
 
-// The machine's clock may be wrong: a machine boots in 1970, or an operator sets it ten years ahead and back. So a
-// store has its own clock. While a process runs, it follows the monotonic clock. Between processes it advances as the
-// machine's clock did if that is a credible outage: forwards, and by no more than the longest time to live. Otherwise
-// it stands still, so that no session expires early, and none outlives its time to live from then on.
+// The machine's clock may be wrong, so a store has its own. While a process runs, that follows the monotonic clock.
+// Between processes it advances as the machine's clock did if that is a credible outage: forwards, and by no more than
+// the longest time to live. Otherwise it stands still, so that no session expires early, and none outlives its time to
+// live from then on.
 
 /// A clock that continues where the previous process left it, in milliseconds, close to those since 1970.
 public struct StoreClock: Sendable {
