@@ -7,48 +7,41 @@ import DiffSessions
 import DiffStores
 import HTTPCore
 
-/// Lists the sessions in a range: all steps of one request.
-final class RedisListing: Sendable {
+/// Lists the sessions in a range, step by step.
+struct RedisListing: Sendable {
     private let client: RedisClient
     private let range: SessionRange
     private let done: Completion<SessionPage>
     /// One key of each primary that is still to be scanned.
-    private let primaries: Locked<[String]>
-    private let first: Locked<FirstNames>
+    private var primaries: [String]
+    private var first: FirstNames
 
     init(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
-        (self.range, self.client, self.done) = (range, client, done)
-        primaries = Locked(client.topology.map.keys(client.keys.probe))
-        first = Locked(FirstNames(range))
+        (self.client, self.range, self.done, first) = (client, range, done, FirstNames(range))
+        primaries = client.topology.map.keys(client.keys.probe)
     }
 
-    // MARK: Names
-
-    /// Scans the next primary; after the last one, describes what was found.
-    func begin() {
-        guard let primary = primaries.withLock({ $0.popLast() }) else { return describe() }
-        scan(primary, from: "0")
-    }
-
-    private func scan(_ primary: String, from cursor: String) {
+    /// Scans the last primary from a cursor on, then the others; describes what was found.
+    func scan(from cursor: String = "0") {
+        guard let primary = primaries.last else { return describe() }
         let command = RedisCommand.scan(range.prefix, from: cursor, in: client.keys)
-        client.send(command, about: .text(primary)) { [self] result in
+        client.send(command, about: .text(primary)) { result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):
                 guard let found = ScannedNames(reply, in: client.keys) else {
                     return done(.failure(.unavailable(ScannedNames.fault)))
                 }
-                first.withLock { first in found.names.forEach { first.insert($0) } }
-                if let next = found.next { scan(primary, from: next) } else { begin() }
+                var rest = self
+                found.names.forEach { rest.first.insert($0) }
+                if found.next == nil { rest.primaries.removeLast() }
+                rest.scan(from: found.next ?? "0")
             }
         }
     }
 
-    // MARK: Sessions
-
     private func describe() {
-        let (names, next) = first.withLock { $0.page }
+        let (names, next) = first.page
         guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
         client.runEach(RedisScripts.describe, keys: names.map(client.keys.key)) { [done] answers in
             for case .failure(let failure) in answers { return done(.failure(StoreFailure(failure))) }

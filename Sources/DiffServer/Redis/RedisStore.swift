@@ -287,7 +287,7 @@ package final class RedisStore: SessionStore {
     }
 
     package func list(_ range: SessionRange) -> Stored<SessionPage> {
-        .timed(.list, in: table.storeTimes) { RedisListing(range, at: client, $0).begin() }
+        .timed(.list, in: table.storeTimes) { RedisListing(range, at: client, $0).scan() }
     }
 
     package func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void> {

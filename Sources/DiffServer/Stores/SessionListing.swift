@@ -43,7 +43,7 @@ public struct SessionPage: Sendable, Equatable {
 }
 
 /// The first names in a range, collected from names in any order.
-public struct FirstNames {
+public struct FirstNames: Sendable {
     private let range: SessionRange
     /// In order, with one more than wanted, to see whether more follow.
     private var found: [String] = []
