@@ -88,13 +88,12 @@ package final class SQLiteStore: SessionStore, @unchecked Sendable {  // `databa
     package func load(_ name: String, again: Bool, on executor: any WorkExecutor) -> Stored<SessionView?> {
         if !again, let view = table.view(name) { return .done(.success(view)) }
         return .timed(.load, in: table.storeTimes) { done in
-            if again { pendingWrites.afterQueued(of: name) { [self] in open(name, done) } } else { open(name, done) }
+            @Sendable func open() {
+                if let view = table.view(name) { return done(.success(view)) }
+                if loads.join(name, done) { load(name) }
+            }
+            if again { pendingWrites.afterQueued(of: name) { open() } } else { open() }
         }
-    }
-
-    private func open(_ name: String, _ done: @escaping Completion<SessionView?>) {
-        if let view = table.view(name) { return done(.success(view)) }
-        if loads.join(name, done) { load(name) }
     }
 
     private func load(_ name: String) {
