@@ -1,5 +1,4 @@
 import HTTPCore
-import SnapshotKit
 
 /// The address of a Redis, as `--store` names it.
 ///

@@ -59,7 +59,7 @@ final class RedisClient: @unchecked Sendable {
     }
 
     /// Tests whether each primary takes writes. Calls back once, with all answers.
-    func probe(_ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void) {
+    func probe(_ completion: @escaping @Sendable ([RedisResult]) -> Void) {
         let names = topology.map.keys(keys.probe)
         runEach(RedisScripts.probe, keys: names.map(RedisArgument.text), isWrite: true, completion)
     }
@@ -67,9 +67,9 @@ final class RedisClient: @unchecked Sendable {
     /// Runs a script once per key, on all primaries. Calls back once, with the answers in order; never without keys.
     func runEach(
         _ script: RedisScript, keys: [RedisArgument], isWrite: Bool = false,
-        _ completion: @escaping @Sendable ([Result<RedisReply, RedisFailure>]) -> Void
+        _ completion: @escaping @Sendable ([RedisResult]) -> Void
     ) {
-        let answers = Locked<[Int: Result<RedisReply, RedisFailure>]>([:])
+        let answers = Locked<[Int: RedisResult]>([:])
         for (place, key) in keys.enumerated() {
             run(script, keys: [key], isWrite: isWrite) { answer in
                 let all = answers.withLock { answers in
@@ -158,7 +158,7 @@ private final class RedisRequest: @unchecked Sendable {
         link.send(command) { self.receive($0) }
     }
 
-    private func receive(_ result: Result<RedisReply, RedisFailure>) {
+    private func receive(_ result: RedisResult) {
         switch result {
         // The command waited for a connection to a server that turned out not to be a primary.
         case .failure(.unavailable) where attempts > 0 && link.map(client.uses) == false: send()
@@ -167,7 +167,7 @@ private final class RedisRequest: @unchecked Sendable {
         }
     }
 
-    private func receive(_ error: RedisError, _ result: Result<RedisReply, RedisFailure>) {
+    private func receive(_ error: RedisError, _ result: RedisResult) {
         if error.code == "NOSCRIPT", let whole = command.whole {
             command = whole
             return send()

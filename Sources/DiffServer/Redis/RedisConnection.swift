@@ -1,6 +1,4 @@
-import DiffStores
 import HTTPCore
-import SnapshotKit
 
 /// One connection to one Redis. Commands are sent in the order of the calls, those of one loop turn in one write,
 /// perhaps before it is open. Each answer belongs to the oldest unanswered command.
@@ -9,7 +7,7 @@ import SnapshotKit
 /// and then every unanswered command fails. If the server turns out to take no commands, it is retired: it closes once
 /// everything is answered.
 final class RedisConnection: @unchecked Sendable {
-    typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
+    typealias Completion = @Sendable (RedisResult) -> Void
 
     private struct Outstanding {
         let sent: Instant
@@ -25,7 +23,7 @@ final class RedisConnection: @unchecked Sendable {
             if error == nil, case .error(let first) = reply { error = first }
         }
 
-        func result(of reply: RedisReply) -> Result<RedisReply, RedisFailure> {
+        func result(of reply: RedisReply) -> RedisResult {
             var answer = error.map { .error($0) } ?? reply
             if case .array(let answers) = answer, isTransaction, let last = answers.last { answer = last }
             guard case .error(let error) = answer else { return .success(answer) }

@@ -35,7 +35,7 @@ package struct RedisDialer: Sendable {
     private struct Login {
         var isAdmitted = false
         /// Of the first password.
-        var refusal: Result<RedisReply, RedisFailure>?
+        var refusal: RedisResult?
     }
 
     /// Sends the passwords. What comes of them is known once a later command is answered.
@@ -101,7 +101,7 @@ package struct RedisDialer: Sendable {
         let server = servers[0]
         let connection = open(server, on: loop)
         let login = logIn(over: connection)
-        let other = Locked<Result<RedisReply, RedisFailure>?>(nil)
+        let other = Locked<RedisResult?>(nil)
         if address.database != 0 {
             connection.send(RedisCommand("SELECT", .number(address.database))) { result in
                 if case .failure = result { other.withLock { $0 = result } }
@@ -133,9 +133,7 @@ package struct RedisDialer: Sendable {
 
     /// Why a server is not usable; nil after `PONG`, from a primary, and in a healthy cluster. No retry mends a wrong
     /// password, user or database, nor a server outside any cluster.
-    private static func failure(
-        at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
-    ) -> RedisFailure? {
+    private static func failure(at server: ConnectAddress, _ result: RedisResult) -> RedisFailure? {
         switch result {
         case .failure(.refused(let error)) where ["WRONGPASS", "NOAUTH", "ERR"].contains(error.code):
             return .denied("\(server): \(error.text)")

@@ -5,7 +5,6 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
-import SnapshotKit
 
 /// One read of a session from Redis: asks, attempt by attempt, until there is an answer.
 final class RedisReading: Sendable {
@@ -96,7 +95,7 @@ final class RedisReading: Sendable {
     }
 
     /// - Parameter version: the version in the table when Redis was asked.
-    private func receive(_ result: Result<RedisReply, RedisFailure>, to attempt: Attempt, at version: UInt64?) {
+    private func receive(_ result: RedisResult, to attempt: Attempt, at version: UInt64?) {
         switch result {
         case .failure(let failure): done(.failure(StoreFailure(failure)))
         case .success(.null):
@@ -244,9 +243,7 @@ private struct FoundRecord: Sendable {
 
     var bytes: Int { entries.reduce(record?.bytes ?? 0) { $0 + ($1?.count ?? 0) } }
 
-    func session(
-        after known: Session?, by transition: SessionTransition
-    ) throws(SessionRecord.Failure) -> Session {
+    func session(after known: Session?, by transition: SessionTransition) throws(SessionRecord.Failure) -> Session {
         let found = entries.enumerated().map { FoundEntry(start + UInt64($0), $1, by: transition.hash) }
         let session: Session
         if let record {

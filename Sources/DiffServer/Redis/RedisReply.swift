@@ -1,4 +1,3 @@
-import SnapshotKit
 
 /// An answer of Redis (RESP2).
 enum RedisReply: Sendable, Hashable {
@@ -40,6 +39,9 @@ enum RedisFailure: Error, Sendable, Hashable {
         if case .refused(let error) = self { ["ERR", "WRONGTYPE"].contains(error.code) } else { false }
     }
 }
+
+/// An answer, or why there is none.
+typealias RedisResult = Result<RedisReply, RedisFailure>
 
 extension RedisReply {
     /// A script's answer about a record that it cannot use.
@@ -121,12 +123,12 @@ struct RedisReplyParser: Sendable {
 
     /// The next reply, if `input` completes it. Removes what it has read.
     mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Violation) -> RedisReply? {
-        while let byte = input.first {
+        while !input.isEmpty {
             var whole: RedisReply?
             switch state {
             case .line: try takeLine(&input)
             case .lineLF:
-                try take("\n", byte, &input)
+                try take("\n", &input)
                 state = .line
                 whole = try meaning()
             case .octets(let missing):
@@ -134,10 +136,10 @@ struct RedisReplyParser: Sendable {
                 text.append(contentsOf: part)
                 state = part.count == missing ? .octetsCR : .octets(missing: missing - part.count)
             case .octetsCR:
-                try take("\r", byte, &input)
+                try take("\r", &input)
                 state = .octetsLF
             case .octetsLF:
-                try take("\n", byte, &input)
+                try take("\n", &input)
                 state = .line
                 whole = .bytes(text)
                 text = []
@@ -147,10 +149,8 @@ struct RedisReplyParser: Sendable {
         return nil
     }
 
-    private func take(
-        _ wanted: Unicode.Scalar, _ byte: UInt8, _ input: inout UnsafeRawBufferPointer
-    ) throws(Violation) {
-        guard byte == UInt8(ascii: wanted) else { throw .unexpected(byte) }
+    private func take(_ wanted: Unicode.Scalar, _ input: inout UnsafeRawBufferPointer) throws(Violation) {
+        guard input[0] == UInt8(ascii: wanted) else { throw .unexpected(input[0]) }
         _ = input.take(1)
     }
 
@@ -160,8 +160,8 @@ struct RedisReplyParser: Sendable {
         if text.isEmpty, let kind = part.first ?? input.first, !Self.isKind(kind) { throw .unexpected(kind) }
         guard text.count + part.count <= Self.maxLineBytes else { throw .tooLong }
         text.append(contentsOf: part)
-        guard let end = input.first else { return }
-        try take("\r", end, &input)
+        if input.isEmpty { return }
+        try take("\r", &input)
         state = .lineLF
     }
 

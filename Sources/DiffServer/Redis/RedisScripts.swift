@@ -28,7 +28,6 @@
 
 import DiffSessions
 import DiffStores
-import HTTPCore
 import SnapshotKit
 
 /// The names of all keys and channels, under one prefix.

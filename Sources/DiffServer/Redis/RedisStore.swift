@@ -221,9 +221,7 @@ package final class RedisStore: SessionStore {
 
     /// Loads the head after a failed commit, before any other write is decided. After the second conflict in a row, or
     /// if another node has the turn, waits for this node's turn, in which no other node commits.
-    private func recover(
-        from result: Result<RedisReply, RedisFailure>, _ commit: PendingCommit, by client: RedisClient
-    ) {
+    private func recover(from result: RedisResult, _ commit: PendingCommit, by client: RedisClient) {
         guard commit.slot != nil else { return }
         let (name, wait) = (commit.name, (try? result.get())?.wait ?? 0)
         pendingWrites.breakOff(name) { [self] failures in
@@ -335,7 +333,7 @@ package final class RedisStore: SessionStore {
 
     /// A write lost in transit proves nothing: the connection reports its own loss. A success proves nothing about
     /// other primaries, so only a probe ends an outage.
-    private func noteWriteResult(_ result: Result<RedisReply, RedisFailure>) {
+    private func noteWriteResult(_ result: RedisResult) {
         switch result {
         case .success: health.recover(.writes)
         case .failure(.unavailable), .failure(.lost), .failure(.denied): break
@@ -366,7 +364,7 @@ package final class RedisStore: SessionStore {
     var hasOurRecords: Bool { areRecordsOurs.load(ordering: .relaxed) }
 
     /// - Returns: why this process can never use the records that were found.
-    private func take(_ result: Result<RedisReply, RedisFailure>) -> String? {
+    private func take(_ result: RedisResult) -> String? {
         switch result {
         case .failure(.denied(let reason)): return reason
         // Earlier findings hold until an answer says otherwise.

@@ -126,12 +126,9 @@ final class RedisTopology: @unchecked Sendable {
         case .success(let (map, _)):
             backOff.reset()
             change { $0 = map }
-            if let orphan = map.orphan {
-                dialer.health.fail(.slots, because: "redis: no primary serves slot \(orphan)")
-            } else {
-                dialer.health.recover(.slots)
-            }
-            ask(after: isOutdated || map.orphan != nil ? Self.pause : Self.period)
+            let problem = map.orphan.map { "redis: no primary serves slot \($0)" }
+            if let problem { dialer.health.fail(.slots, because: problem) } else { dialer.health.recover(.slots) }
+            ask(after: isOutdated || problem != nil ? Self.pause : Self.period)
         }
     }
 }

@@ -12,11 +12,11 @@ final class ReplicatedWrites: @unchecked Sendable {
         /// Nil once it was called.
         var completion: Completion?
         /// The answer of Redis itself; nil until it arrives.
-        var answer: Result<RedisReply, RedisFailure>?
+        var answer: RedisResult?
 
         init(_ completion: @escaping Completion) { self.completion = completion }
 
-        func complete(_ result: Result<RedisReply, RedisFailure>) { completion.take()?(result) }
+        func complete(_ result: RedisResult) { completion.take()?(result) }
     }
 
     private let connection: RedisConnection
@@ -56,7 +56,7 @@ final class ReplicatedWrites: @unchecked Sendable {
     }
 
     /// Why the writes before the `WAIT` may be lost; nil if enough replicas have them.
-    private func failure(of result: Result<RedisReply, RedisFailure>) -> RedisFailure? {
+    private func failure(of result: RedisResult) -> RedisFailure? {
         switch result {
         case .success(.integer(let count)) where count >= replicas: nil
         case .success(.integer(let count)):

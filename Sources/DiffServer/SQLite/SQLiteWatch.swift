@@ -6,7 +6,6 @@
 // A wal-index in SQLite's own memory would do, too, but a backup of the running server by `VACUUM INTO` would find the
 // file locked.
 
-import CDiffSQLite
 import CDiffSystem
 import DiffClock
 

@@ -5,7 +5,6 @@ import DiffClock
 import DiffSessions
 import DiffStores
 import Dispatch
-import SnapshotKit
 
 /// Writes to a database, many in one transaction.
 final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `queue`, the rest to locks
