@@ -15,9 +15,7 @@ package final class RedisArchive: SessionArchive {
     package enum Purpose: Sendable { case source, target, check }
 
     /// - Throws: if Redis cannot be used, holds sessions that this process cannot read, or is a target in use.
-    package init(
-        _ dialer: RedisDialer, digestKey: String, for purpose: Purpose, polling: Polling
-    ) throws(StoreError) {
+    package init(_ dialer: RedisDialer, digestKey: String, for purpose: Purpose, polling: Polling) throws(StoreError) {
         self.digestKey = digestKey
         do throws(ListenError) { loop = try EventLoop.standalone(named: "redis", polling: polling) } catch {
             throw StoreError("\(error)")
@@ -35,13 +33,16 @@ package final class RedisArchive: SessionArchive {
 
     private func check(_ purpose: Purpose) throws(StoreError) {
         let (key, hash) = (RedisArgument.text(client.keys.records), KeyedHash.digests(digestKey))
-        var found = try ask(RedisCommand("GET", key), about: key)
+        var found = try answer { client.send(RedisCommand("GET", key), about: key, $0) }
         if found == .null, purpose == .source { throw failure("no sessions of diffserver are there under this prefix") }
         Progress<Void, Never>.of { done in topology.whenWhole { done(.success(())) } }.wait().get()
         guard topology.isWhole else { throw failure("a slot has no primary") }
         if purpose == .target {
             if try isInUse() { throw failure("a server uses the sessions under this prefix: stop it first") }
-            if found == .null { found = try run(RedisScripts.claim, key, [.text(RedisScripts.records(by: hash))]) }
+            let records = RedisScripts.records(by: hash)
+            if found == .null {
+                found = try answer { client.run(RedisScripts.claim, keys: [key], [.text(records)], $0) }
+            }
         }
         let known = (purpose == .source ? [SessionRecord.formerFormat] : []) + [SessionRecord.format]
         if found != .null, let problem = RedisScripts.problem(with: found.text, by: hash, reading: known) {
@@ -49,7 +50,7 @@ package final class RedisArchive: SessionArchive {
         }
         // What is only read need not take writes.
         if purpose == .source { return }
-        let answers = Progress<[Result<RedisReply, RedisFailure>], Never>.of { [client] done in
+        let answers = Progress<[RedisResult], Never>.of { [client] done in
             client.probe { done(.success($0)) }
         }.wait().get()
         for case .failure(let problem) in answers { throw failure("\(problem)") }
@@ -58,7 +59,8 @@ package final class RedisArchive: SessionArchive {
     private func isInUse() throws(StoreError) -> Bool {
         let channel = RedisArgument.text(client.keys.nodes(of: topology.dialer.address.database))
         let question: RedisArgument = topology.isCluster ? "SHARDNUMSUB" : "NUMSUB"
-        return try ask(RedisCommand("PUBSUB", question, channel), about: channel).elements?.last != .integer(0)
+        let reply = try answer { client.send(RedisCommand("PUBSUB", question, channel), about: channel, $0) }
+        return reply.elements?.last != .integer(0)
     }
 
     package func close() {
@@ -75,7 +77,8 @@ package final class RedisArchive: SessionArchive {
         for primary in topology.map.keys(client.keys.probe) {
             var cursor: String? = "0"
             while let from = cursor {
-                let reply = try ask(.scan(prefix, from: from, in: client.keys), about: .text(primary))
+                let command = RedisCommand.scan(prefix, from: from, in: client.keys)
+                let reply = try answer { client.send(command, about: .text(primary), $0) }
                 guard let found = ScannedNames(reply, in: client.keys) else { throw failure(ScannedNames.fault) }
                 names.formUnion(found.names)
                 cursor = found.next
@@ -87,7 +90,7 @@ package final class RedisArchive: SessionArchive {
     package func session(named name: String) throws(StoreError) -> StoredSession? {
         let key = client.keys.key(name)
         let commands = [["MULTI"], ["PTTL", key], ["HGETALL", key], ["EXEC"]]
-        let reply = try ask(RedisCommand(pipeline: commands), about: key)
+        let reply = try answer { client.send(RedisCommand(pipeline: commands), about: key, $0) }
         guard let parts = reply.elements, parts.count == 2, case .integer(let left) = parts[0] else {
             throw failure("its reply about a session cannot be read")
         }
@@ -105,7 +108,8 @@ package final class RedisArchive: SessionArchive {
         let commands =
             [["MULTI"], ["DEL", staged]] + parts
             + [["PEXPIRE", staged, .number(left)], ["RENAMENX", staged, key], ["DEL", staged], ["EXEC"]]
-        let answers = try ask(RedisCommand(pipeline: commands), about: key, isWrite: true).elements ?? []
+        let reply = try answer { client.send(RedisCommand(pipeline: commands), about: key, isWrite: true, $0) }
+        let answers = reply.elements ?? []
         for case .error(let error) in answers { throw failure(error.text) }
         return answers.dropLast().last == .integer(1)
     }
@@ -113,32 +117,24 @@ package final class RedisArchive: SessionArchive {
     // MARK: Revocations
 
     package func revocations() throws(StoreError) -> [Revocations.Moment] {
-        let reply = try run(RedisScripts.revoked, .text(client.keys.revoked), [.text(RedisRevocations.unknown)])
+        let (keys, unknown) = ([RedisArgument.text(client.keys.revoked)], RedisArgument.text(RedisRevocations.unknown))
+        let reply = try answer { client.run(RedisScripts.revoked, keys: keys, [unknown], $0) }
         guard let found = FoundRevocations(reply) else { throw failure(FoundRevocations.fault) }
         return found.moments
     }
 
     package func revoke(_ revocation: Revocations.Moment) throws(StoreError) {
         let (arguments, _) = RedisRevocations.arguments(revocation, in: topology.dialer.address.database)
-        _ = try run(RedisScripts.revoke, .text(client.keys.revoked), arguments, isWrite: true)
+        _ = try answer {
+            client.run(RedisScripts.revoke, keys: [.text(client.keys.revoked)], arguments, isWrite: true, $0)
+        }
     }
 
     // MARK: Asking
 
-    private func ask(
-        _ command: RedisCommand, about key: RedisArgument, isWrite: Bool = false
-    ) throws(StoreError) -> RedisReply {
-        try answer(Progress.of { client.send(command, about: key, isWrite: isWrite, $0) })
-    }
-
-    private func run(
-        _ script: RedisScript, _ key: RedisArgument, _ arguments: [RedisArgument], isWrite: Bool = false
-    ) throws(StoreError) -> RedisReply {
-        try answer(Progress.of { client.run(script, keys: [key], arguments, isWrite: isWrite, $0) })
-    }
-
-    private func answer(_ progress: Progress<RedisReply, RedisFailure>) throws(StoreError) -> RedisReply {
-        do throws(RedisFailure) { return try progress.wait().get() } catch { throw failure("\(error)") }
+    /// Blocks until the client calls back.
+    private func answer(_ begin: (@escaping RedisClient.Completion) -> Void) throws(StoreError) -> RedisReply {
+        do throws(RedisFailure) { return try Progress.of(begin).wait().get() } catch { throw failure("\(error)") }
     }
 
     private func failure(_ problem: String) -> StoreError { StoreError("\(topology.dialer.address): \(problem)") }
