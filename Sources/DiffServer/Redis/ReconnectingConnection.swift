@@ -2,11 +2,8 @@ import DiffStores
 import HTTPCore
 import Synchronization
 
-/// One loop's connection to one Redis that takes writes.
-///
-/// Reconnects after a loss, with growing pauses. Without a connection a command fails at once, except during the first
-/// attempt after the start or a loss: it waits for that, so that nobody notices a restart or a connection reset.
-///
+/// One loop's connection to one Redis that takes writes. Reconnects after a loss, with growing pauses. Without a
+/// connection a command fails at once, except during the first attempt after the start or a loss: it waits for that.
 /// The loop owns all state. Any thread may close it or move it to another server; the rest is called on the loop.
 final class ReconnectingConnection: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion

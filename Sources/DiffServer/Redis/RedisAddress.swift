@@ -47,12 +47,11 @@ package struct RedisAddress: Sendable, Hashable {
         guard scheme[0] == "redis" || scheme[0] == "rediss" else { return nil }
         usesTLS = scheme[0] == "rediss"
         var parts = text[colon...].dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
-        let authority = parts.removeFirst()
-        var hosts = authority
-        if let at = authority.lastIndex(of: "@") {
-            guard let read = Self.credentials(authority[..<at]) else { return nil }
+        var hosts = parts.removeFirst()
+        if let at = hosts.lastIndex(of: "@") {
+            guard let read = Self.credentials(hosts[..<at]) else { return nil }
             credentials = read
-            hosts = authority[authority.index(after: at)...]
+            hosts = hosts[hosts.index(after: at)...]
         }
         switch scheme.dropFirst().first {
         case nil:

@@ -29,9 +29,7 @@ final class RedisClient: @unchecked Sendable {
 
     var isPartlyUp: Bool { links.withLock { $0.values.contains(where: \.isUp) } }
 
-    /// Calls back once, on the loop.
-    ///
-    /// - Parameter isWrite: whether the answer waits for `--store-replicas`.
+    /// Calls back once, on the loop; after a write, once `--store-replicas` have it.
     func send(
         _ command: RedisCommand, about key: RedisArgument = "", isWrite: Bool = false,
         _ completion: @escaping Completion

@@ -1,11 +1,9 @@
 import HTTPCore
 
-/// One connection to one Redis. Commands are sent in the order of the calls, those of one loop turn in one write,
-/// perhaps before it is open. Each answer belongs to the oldest unanswered command.
-///
-/// Confined to its loop; keeps itself alive until it closes. It is closed if an answer takes longer than `patience`,
-/// and then every unanswered command fails. If the server turns out to take no commands, it is retired: it closes once
-/// everything is answered.
+/// One connection to one Redis, confined to its loop; keeps itself alive until it closes. Commands are sent in the
+/// order of the calls, those of one loop turn in one write. Each answer belongs to the oldest unanswered command. It is
+/// closed if an answer takes longer than `patience`. If the server turns out to take no commands, it is retired: it
+/// closes once everything is answered.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (RedisResult) -> Void
 
@@ -48,9 +46,7 @@ final class RedisConnection: @unchecked Sendable {
     var whenLost: ((RedisFailure) -> Void)?
 
     init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
-        self.destination = destination
-        self.loop = loop
-        self.patience = patience
+        (self.destination, self.loop, self.patience) = (destination, loop, patience)
         socket = OutgoingConnection(
             to: destination, tls: tls, on: loop, within: patience,
             .init(

@@ -263,9 +263,7 @@ enum RedisScripts {
         "\(format) \(String(hash.sum(Array("diffserver:records".utf8)), radix: 16))"
     }
 
-    /// Why records written with `found` cannot be used; nil if they can.
-    ///
-    /// - Parameter known: the formats that are read.
+    /// Why records written with `found` cannot be read in one of the known formats; nil if they can.
     static func problem(
         with found: String?, by hash: KeyedHash, reading known: [Int] = [SessionRecord.format]
     ) -> String? {

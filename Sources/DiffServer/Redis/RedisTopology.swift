@@ -2,9 +2,7 @@ import HTTPCore
 
 /// How to reach Redis, and which primary serves which keys. Cluster nodes are asked at the start, every few seconds,
 /// and soon after a redirection or a lost connection. A redirection of one hash slot takes effect at once. Without a
-/// cluster nothing ever changes: each link finds the primary itself.
-///
-/// Any thread may call; all state except the map and its observers belongs to the loop.
+/// cluster nothing ever changes. Any thread may call; all state except the map and its observers belongs to the loop.
 final class RedisTopology: @unchecked Sendable {
     let dialer: RedisDialer
     let isCluster: Bool
@@ -163,10 +161,8 @@ enum RedisRedirection: Equatable {
 
 // MARK: - Slots
 
-/// Which primary has which keys.
-///
-/// A cluster divides its keys into 16,384 hash slots, by a checksum, and each hash slot belongs to one primary
-/// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a cluster one has all.
+/// Which primary has which keys. A cluster divides them into 16,384 hash slots, by a checksum, and each belongs to one
+/// primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a cluster one has all.
 struct HashSlotMap: Sendable, Equatable {
     static let hashSlotCount = 16_384
 

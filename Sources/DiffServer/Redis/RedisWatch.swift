@@ -7,7 +7,6 @@ import DiffStores
 import HTTPCore
 
 /// Hears of sessions that have readers here, of revocations, and from sentinels of a new primary; and tells the store.
-///
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
     private let topology: RedisTopology
@@ -157,12 +156,11 @@ extension Result where Failure == StoreFailure {
 
 // MARK: - Subscriptions
 
-/// Subscriptions to channels, each on the primary of its hash slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
-///
-/// Subscriptions survive reconnections. `confirmed` is called for each channel, and again after each reconnection:
-/// every later message is heard. Confirmations are counted, so after a quick unsubscribe and subscribe only that of the
-/// last SUBSCRIBE counts. A cluster primary that gives a hash slot away ends the subscriptions to its channels; the
-/// next attempt is redirected, which updates the topology and so moves the subscription. Confined to its loop.
+/// Subscriptions to channels, each on the primary of its hash slot, over reconnections. `confirmed` is called for each,
+/// and again after each reconnection: every later message is heard. Confirmations are counted, so after a quick
+/// unsubscribe and subscribe only that of the last SUBSCRIBE counts. A cluster primary that gives a hash slot away ends
+/// the subscriptions to its channels; the next attempt is redirected, which updates the topology and so moves the
+/// subscription. Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
     private struct Channel {
         /// Nil if no primary has its hash slot.

@@ -187,9 +187,8 @@ package struct SQLiteFile {
         try checkHeader()
     }
 
-    /// Checks whether a process could use the file, even while another one does. Creates and changes nothing.
-    ///
-    /// - Returns: a note on what was not compared, if anything.
+    /// Checks whether a process could use the file, even while another one does. Returns a note on what was not
+    /// compared.
     package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         // SQLite creates files beside it.
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."

@@ -175,9 +175,8 @@ public final class PendingWrites: Sendable {
         return queue
     }
 
-    /// Calls `decide` once it has the turn: on the thread that passes the turn on, or on a worker if the work is long.
-    ///
-    /// - Parameter isOvertaken: whether the write was queued before. It then precedes those that were not.
+    /// Calls `decide` once it has the turn, before all that were not queued yet if it is overtaken: on the thread that
+    /// passes the turn on, or on a worker if the work is long.
     public func awaitTurn(
         of context: any TransactionContext, isOvertaken: Bool, _ decide: @escaping @Sendable () -> Void
     ) {

@@ -117,8 +117,6 @@ enum EvictionRank: Int {
 
 /// Slots in order of use, with a list for each rank. All operations are amortised O(1). A slot that gets its first
 /// reader keeps its rank until it is used or about to be evicted.
-///
-/// A slot that gets its first reader keeps its rank until it is used or about to be evicted.
 struct RecencyOrder {
     private var lists = [SlotList](repeating: SlotList(), count: 3)
     private(set) var fetchedCount = 0

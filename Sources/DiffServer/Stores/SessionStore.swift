@@ -44,9 +44,7 @@ public protocol SessionStore: AnyObject, Sendable {
     /// Revokes the tokens of a session, which need not exist, made up to a moment (milliseconds since 1970), or one
     /// token where the name is `session/jti`, and ends their readers. Other processes that share the store know soon.
     func revokeTokens(of name: String, upTo moment: Int, on executor: any WorkExecutor) -> Stored<Void>
-    /// Acquires the lease for something that only one process at a time should do for a session.
-    ///
-    /// - Parameter isForced: whether to acquire the lease even if it is not due.
+    /// Acquires the lease for something that only one process at a time should do; even if it is not due, if forced.
     func acquireLease(
         _ purpose: LeasePurpose, of name: String, for time: Duration, isForced: Bool, on executor: any WorkExecutor
     ) -> Stored<SourceLease>

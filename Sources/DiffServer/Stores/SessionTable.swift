@@ -39,9 +39,8 @@ public final class SessionTable: Sendable {
         bounds: Bounds, account: MemoryAccount, hash: KeyedHash?, caches: any HeadCaches,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
     ) {
-        self.bounds = bounds
-        ownHash = hash
-        (self.account, self.caches, self.onEviction) = (account, caches, onEviction)
+        (self.bounds, ownHash, self.account) = (bounds, hash, account)
+        (self.caches, self.onEviction) = (caches, onEviction)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
@@ -197,9 +196,8 @@ public final class SessionTable: Sendable {
         return view(name).map { .session($0) } ?? .nothing(miss)
     }
 
-    /// Adopts a session from a store, in place of what the table had when the store was asked; nil if that has changed.
-    ///
-    /// - Parameter known: nil if the table had nothing, and no other thread can have changed that.
+    /// Adopts a session from a store, in place of what the table had when the store was asked (nil: nothing, and no
+    /// other thread can have changed that). Returns nil if the table has changed.
     public func adopt(_ session: Session, as name: String, inPlaceOf known: Known?) -> SessionSlot? {
         switch known {
         case .session(let view):
