@@ -135,11 +135,7 @@ final class RedisReading: Sendable {
         store.table.account.records.reserve(2 * large.size) { [self] share in
             // The turn was taken before. It may be over, but a wait for another one would hold this much memory.
             let reading = RedisReading(name, from: store, on: executor, confirms: confirms) { [store] result in
-                let result = result.map { view in
-                    var view = view
-                    view?.share = share
-                    return view
-                }
+                let result = result.map { $0.map { SessionView($0.slot, $0.session, of: $0.table, share: share) } }
                 for done in store.largeLoads.removeAll(for: large) { done(result) }
             }
             var whole = Attempt(store.table.known(name))
