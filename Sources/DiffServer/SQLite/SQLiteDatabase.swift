@@ -80,9 +80,7 @@ final class SQLiteDatabase {
     }
 
     /// Runs statements once.
-    func execute(_ sql: String) throws(Failure) {
-        try check(sqlite3_exec(handle, sql, nil, nil, nil))
-    }
+    func execute(_ sql: String) throws(Failure) { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
     /// The first column of the first row, as a number.
     func integer(_ sql: StaticString) throws(Failure) -> Int {

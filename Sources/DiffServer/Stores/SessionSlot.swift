@@ -101,10 +101,7 @@ public final class SessionSlot: Sendable {
         }
     }
 
-    public var awakeSession: Session? {
-        guard case .awake(let session) = content.withLock({ $0.value }) else { return nil }
-        return session
-    }
+    public var awakeSession: Session? { if case .awake(let own) = content.withLock({ $0.value }) { own } else { nil } }
 
     /// A store's name for the value here; nil while there is no session.
     public var version: UInt64? { content.withLock { $0.value }?.version }

@@ -192,9 +192,7 @@ extension SessionTable.Registry {
     }
 
     /// Forgets slots that nothing holds any more. O(evicted sessions).
-    mutating func forgetEvicted() {
-        if !evicted.isEmpty { evicted = evicted.filter { $0.value.slot != nil } }
-    }
+    mutating func forgetEvicted() { if !evicted.isEmpty { evicted = evicted.filter { $0.value.slot != nil } } }
 
     /// Lists an evicted slot again; false if another slot has its name by now.
     mutating func takeBack(_ slot: SessionSlot) -> Bool {

@@ -56,9 +56,7 @@ public final class StoreHealth: Sendable {
     }
 
     /// Records that the store has answered anything. Writes only if a question was open.
-    public func answers() {
-        if silentSince != nil { unanswered.store(Instant.never.nanoseconds, ordering: .relaxed) }
-    }
+    public func answers() { if silentSince != nil { unanswered.store(Instant.never.nanoseconds, ordering: .relaxed) } }
 
     public func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 

@@ -200,9 +200,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
                 return after(store.delete(view, at: revision, on: context.executor)) {
                     changed($0.map { nil }, outcome)
                 }
-            case .ask(let revision, let edits):
-                guard isHead else { return load(again: true) }
-                return ask(at: revision, edits)
+            case .ask(let revision, let edits): return isHead ? ask(at: revision, edits) : load(again: true)
             }
         } catch {
             return isHead ? .end(.failure(.refused(error))) : load(again: true)
