@@ -15,7 +15,6 @@ final class RedisConnection: @unchecked Sendable {
         var preceding: Int
         var error: RedisError?
 
-        /// Records an answer that comes before the one that counts.
         mutating func note(_ reply: RedisReply) {
             preceding -= 1
             if error == nil, case .error(let first) = reply { error = first }

@@ -7,7 +7,6 @@ final class RedisTopology: @unchecked Sendable {
     let dialer: RedisDialer
     let isCluster: Bool
     private let loop: EventLoop
-    /// Some nodes of the cluster.
     private let seeds: [ConnectAddress]
     private let known: Locked<HashSlotMap>
     private let observers = Locked<[(EventLoop, @Sendable () -> Void)]>([])

@@ -9,7 +9,6 @@ final class SQLiteDatabase {
     private var handle: OpaquePointer?
     /// By the address of their text. There are two dozen: a linear search is faster than a hash table.
     private var statements: [(text: UnsafePointer<UInt8>, prepared: OpaquePointer)] = []
-    /// The clock of session expiries.
     var clock = StoreClock(after: nil, wall: WallClock())
 
     /// An error of SQLite.

@@ -252,8 +252,7 @@ public final class PendingWrites: Sendable {
 
     // MARK: Sending
 
-    /// Queues a commit after the version that it follows, unless another write came first. Only for the holder of the
-    /// turn.
+    /// Queues a commit after the version that it follows, unless another came first. Only for the holder of the turn.
     ///
     /// - Parameter executor: becomes the carrier if nothing is queued.
     /// - Returns: whether it was queued; and the carrier, if it is idle and must be given the commit.
@@ -289,7 +288,6 @@ public final class PendingCommit: Sendable {
     /// The session that the commit follows, and its slot; nil if the commit creates the session.
     public let slot: SessionSlot?
     public let before: Session?
-    /// What to write to the store.
     public let log: LogCommit
     private let known: SessionTable.Known?
     private let table: SessionTable
@@ -312,7 +310,6 @@ public final class PendingCommit: Sendable {
         log = LogCommit(next, after: before, id: id, revisions: table.bounds.history.revisions, by: hash)
     }
 
-    /// What goes into the table.
     public var session: Session { log.session }
 
     /// Adopts the commit in the table if the store has written it, and answers.

@@ -135,7 +135,6 @@ struct RecencyOrder {
         if slot.recency.isFetched { fetchedCount -= 1 }
     }
 
-    /// Makes a slot the most recently used.
     mutating func touch(_ slot: SessionSlot) {
         slot.recency.wasUsed = true
         let rank = slot.recency.rank

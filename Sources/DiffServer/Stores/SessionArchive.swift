@@ -49,7 +49,6 @@ public struct StoredSession: Sendable {
 
 /// The sessions and revocations of a store as bytes, for `diffserver copy` while no server uses it. Calls block.
 public protocol SessionArchive: AnyObject {
-    /// The key of the digests in all records.
     var digestKey: String { get }
     /// How much longer than its session a record lives, in sixteenths of the time to live.
     var margin: Int { get }

@@ -122,8 +122,7 @@ public final class SessionSlot: Sendable {
     /// The session, awake or not; nil once it is gone or evicted.
     var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 
-    /// Packs the session until it is used again; returns its bytes, or nil if it was not awake or has changed.
-    /// O(items).
+    /// Packs the session; returns its bytes, or nil if it was not awake or has changed. O(items).
     func compact() -> Int? {
         guard let session = awakeSession else { return nil }
         let compact = CompactSession(session)

@@ -12,7 +12,6 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     private let operation: Operation
     private let context: any TransactionContext
     private let store: any SessionStore
-    /// The session's name.
     private let session: String
 
     public init(_ operation: Operation, for context: any TransactionContext) {
