@@ -56,7 +56,7 @@ final class ReconnectingConnection: @unchecked Sendable {
 
     var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
-    /// Reconnects unless that leads there already. Commands already sent are answered first.
+    /// Reconnects, unless the connection leads to `server` already. Commands already sent are answered first.
     func leave(for server: ConnectAddress) {
         loop.perform { [self] in
             guard let connection, connection.destination != server else { return }

@@ -34,8 +34,7 @@ final class RedisCommand: Sendable {
         self.init(parts, precedingAnswers: commands.count - 1)
     }
 
-    /// Runs a script, named by its SHA-1, with `count` arguments that `write` appends, after `staging` in one
-    /// transaction.
+    /// Runs a script, named by its SHA-1, with `count` arguments that `write` appends, just after `staging`.
     ///
     /// - Parameter room: an upper bound for the bytes of the small arguments, with the framing of each.
     convenience init(

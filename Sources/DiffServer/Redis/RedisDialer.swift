@@ -95,8 +95,7 @@ package struct RedisDialer: Sendable {
 
     // MARK: Connecting
 
-    /// Logs in and asks whether the server is usable, in one round trip, and otherwise greets the next one. Calls
-    /// `arrival` once, later.
+    /// Logs in and asks in one round trip whether a server is usable; if not, greets the next. Calls back once, later.
     func greet(_ servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
         let server = servers[0]
         let connection = open(server, on: loop)

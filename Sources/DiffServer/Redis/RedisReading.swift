@@ -160,7 +160,8 @@ final class RedisReading: Sendable {
             let session = try found.session(after: known.view?.session, by: store.transition(of: name))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
             // If the table has changed meanwhile, Redis is asked again, so that no local reader is told an older
-            // version than another; but not for ever.
+            // version than another. After the last attempt the record is the answer: it was the head when Redis was
+            // asked.
             if adopted == nil, attempt.left > 1 { return ask(attempt.next(table.known(name))) }
             let slot = adopted ?? table.anySlot(name) ?? SessionSlot(outsideOf: name, session)
             done(.success(SessionView(slot, session, of: table)))

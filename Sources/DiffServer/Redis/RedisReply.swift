@@ -1,4 +1,3 @@
-
 /// An answer of Redis (RESP2).
 enum RedisReply: Sendable, Hashable {
     /// A bulk string or a simple string.
@@ -17,8 +16,7 @@ struct RedisError: Error, Sendable, Hashable {
     /// Its first word, such as `NOSCRIPT`.
     var code: Substring { text.prefix { $0 != " " } }
 
-    /// Whether another server may execute the command, or this one later: it is a replica, loading, or without its
-    /// primary.
+    /// Whether another server may take the command, or this one later: it is a replica, loading, or lacks its primary.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 

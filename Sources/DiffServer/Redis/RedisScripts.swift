@@ -36,8 +36,7 @@ package final class RedisKeys: Sendable {
     /// announces them; a key and channel to test whether Redis takes writes; and what all sessions' keys begin with.
     let records, revoked, probe, start: String
 
-    /// - Parameter prefix: letters, digits and `._:-`: others are special in patterns, or move keys to other hash
-    ///   slots.
+    /// - Parameter prefix: letters, digits and `._:-`; others are special in patterns, or to a cluster.
     package init(prefix: String = "diffserver:") {
         (records, revoked, probe, start) = (prefix + "records", prefix + "revoked", prefix + "probe", prefix + "{")
     }
@@ -71,8 +70,7 @@ enum RedisScripts {
     }
 
     /// Reads the control fields. They may have been edited by hand: the numbers are in range and order only if the
-    /// record `isWhole`. Lua counts exactly up to 1e15. Before a loop over the log, its length is compared with the
-    /// number of fields.
+    /// record `isWhole`. Lua counts exactly up to 1e15. A loop over the log is no longer than there are fields.
     private static let control =
         find("'v', 't', 'n', 'f', 'c', 'b', 'i'") + """
 

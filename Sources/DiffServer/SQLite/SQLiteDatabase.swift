@@ -184,8 +184,7 @@ package struct SQLiteFile {
         try checkHeader()
     }
 
-    /// Checks whether a process could use the file, even while another one does. Returns a note on what was not
-    /// compared.
+    /// Checks whether a process could use the file, even while another does. Returns a note on what was not compared.
     package static func check(_ path: String, digestKey: String?) throws(StoreError) -> String? {
         // SQLite creates files beside it.
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
@@ -221,8 +220,7 @@ package struct SQLiteFile {
 
     func release() { flock(lock, LOCK_UN) }
 
-    /// Checks the header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens the file, perhaps to write
-    /// to it.
+    /// Checks the header (https://www.sqlite.org/fileformat.html §1.3) before SQLite can write to the file.
     private func checkHeader() throws(StoreError) {
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(lock, &header, header.count, 0)
@@ -239,7 +237,7 @@ package struct SQLiteFile {
         }
     }
 
-    /// Makes the tables if they are missing. A commit with more changes than `cache` bytes writes some before it
+    /// Makes the tables if they are missing. What a commit changes beyond `cache` bytes goes to the log before it
     /// commits.
     func connection(isDurable: Bool, cache: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {

@@ -3,8 +3,7 @@
 // So the files are checked before each transaction, and again before its writes are acknowledged: three calls of stat,
 // about 3 µs.
 //
-// A wal-index in SQLite's own memory would do, too, but a backup of the running server by `VACUUM INTO` would find the
-// file locked.
+// A wal-index in the memory of the process would lock out backups of the running server by `VACUUM INTO`.
 
 import CDiffSystem
 import DiffClock

@@ -119,8 +119,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     /// Checkpoints the log into the file, where deletes have freed space, and truncates it.
     private func truncateLog() { _ = try? database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-    /// Whether to accept more than deletes: their reserve is held, or the file has as much free space, for the log,
-    /// too.
+    /// Whether to accept more than deletes: their reserve is held, or the file has as much free space.
     private func mayGrow() -> Bool {
         if reserve.isHeld { return true }
         let free = (try? database.integer("PRAGMA freelist_count")) ?? 0
@@ -261,8 +260,8 @@ extension SQLiteStore {
         if !hasEntered { done(.failure(.conflict)) }
     }
 
-    /// After a conflict, drops what the database did not have: the file was changed from outside. The next request
-    /// reads it.
+    /// After a conflict, drops what the database did not have, for the next request to read: the file was changed
+    /// outside.
     private func failed(_ result: Result<Void, StoreFailure>, _ before: Session, _ slot: SessionSlot) {
         if case .failure(.conflict) = result { _ = table.drop(slot, .version(before.version)) }
     }

@@ -47,8 +47,7 @@ public final class Revocations: Sendable {
 
     // MARK: Revoking
 
-    /// Revokes tokens of a session made up to a moment, or one token, and ends their readers. O(readers with such
-    /// tokens).
+    /// Revokes tokens of a session made up to a moment, or one token, and ends their readers. O(such readers).
     public func add(_ session: String, upTo moment: Int) {
         let parts = session.split(separator: "/", maxSplits: 1)
         let id = parts.count > 1 ? parts[1] : nil

@@ -1,6 +1,5 @@
-// Every store has a `SessionTable`. For `memory` the table is the store, and every call completes at once. For the
-// others it is a cache, and they ensure that a value is used only while it is the head. docs/stores.md says how to add
-// a store.
+// Every store has a `SessionTable`. For `memory` the table is the store; for the others it is a cache, and they ensure
+// that a value is used only while it is the head. docs/stores.md says how to add a store.
 
 import DiffClock
 import DiffSessions
@@ -32,8 +31,7 @@ public protocol SessionStore: AnyObject, Sendable {
     /// Replaces the session that `next` was made from (nil: of none), or fails with `conflict`.
     func swap(_ before: SessionView?, named name: String, for next: Session, on executor: any WorkExecutor)
         -> Stored<SessionSlot>
-    /// Ensures, before an answer relies on it, that what was loaded is stored as safely as a commit; nil if it always
-    /// is.
+    /// Ensures, before an answer relies on it, that what was loaded is as safe as a commit; nil if it always is.
     func confirm(_ name: String, on executor: any WorkExecutor) -> Stored<Void>?
     /// Removes a session if it is at `revision` (nil: at any), or fails with `conflict`.
     func delete(_ session: SessionView, at revision: Revision?, on executor: any WorkExecutor) -> Stored<Void>

@@ -11,8 +11,7 @@ public final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Senda
     private static var guaranteed: Int { 16 }
     private let waiting = Locked(Waiting())
 
-    /// - Parameter limit: the most that wait for all loads. Beyond it, one more is refused if `guaranteed` wait for its
-    ///   load.
+    /// - Parameter limit: the most that may wait for all loads; beyond it, `guaranteed` may still wait for each.
     public init(limit: Int = .max) { self.limit = limit }
 
     /// Waits with the others. True for the first, which must load, and then call all that it removes.

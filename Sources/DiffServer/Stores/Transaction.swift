@@ -275,8 +275,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Continues on a worker, which looks the session up again: otherwise each waiting request might hold another
-    /// state.
+    /// Continues on a worker, which looks the session up again, so that requests that wait hold no states.
     private func leaveLoop(with view: SessionView) -> Attempt {
         let (slot, pinned) = view.isHead ? (view.slot, view.pinned) : (nil, nil)
         return .waiting { resume in
