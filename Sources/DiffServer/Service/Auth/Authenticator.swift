@@ -19,22 +19,16 @@ package struct Authenticator: Sendable {
     /// Origins of web pages that may call, such as `https://example.org`.
     var origins: Set<String>
 
-    package init(
-        keys: KeyRing, isLocal: Bool, isOpen: Bool = false, secrets: TokenSecrets, origins: Set<String>
-    ) {
+    package init(keys: KeyRing, isLocal: Bool, isOpen: Bool = false, secrets: TokenSecrets, origins: Set<String>) {
         (self.keys, self.isLocal, self.isOpen, self.secrets, self.origins) = (keys, isLocal, isOpen, secrets, origins)
     }
 
     /// - Parameter permission: with `.read`, credentials may be left out.
     /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is not one.
-    func identity(
-        _ head: RequestHead, _ peer: Peer, for permission: Permission
-    ) throws(Problem) -> Identity {
+    func identity(_ head: RequestHead, _ peer: Peer, for permission: Permission) throws(Problem) -> Identity {
         if isOpen { return .anyone }
         if head["authorization"] != nil {
-            guard let secret = secret(of: head) else {
-                throw Problem.noCredentials
-            }
+            guard let secret = secret(of: head) else { throw .noCredentials }
             if let key = keys.key(for: secret) {
                 guard !key.isForMetrics || permission == .operate else {
                     throw Problem(.forbidden, "this key reads /metrics and nothing else")
@@ -46,7 +40,7 @@ package struct Authenticator: Sendable {
         }
         guard isLocal, peer.isLoopback, keys.isEmpty || permission == .operate else {
             if permission == .read { return .anonymous }
-            throw Problem.noCredentials
+            throw .noCredentials
         }
         try checkLocal(head)
         return .anyone
@@ -55,7 +49,7 @@ package struct Authenticator: Sendable {
     /// Whether no credentials are needed.
     func isUnlocked(for peer: Peer) -> Bool { isOpen || isLocal && peer.isLoopback && keys.isEmpty }
 
-    /// The key or token that a request has; nil if it has none, or several.
+    /// The key or token of a request; nil if it has none, or several.
     private func secret(of head: RequestHead) -> String? {
         guard let text = head["authorization"], head.values(of: "authorization").count == 1 else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { Substring($0) }
@@ -76,24 +70,22 @@ package struct Authenticator: Sendable {
 
     /// Whether the credentials of an admitted request are still good, since its body may take hours.
     func isStillGood(_ identity: Identity) -> Bool {
-        knows(identity) && (identity.expires?.seconds ?? .max) > WallTime.now.seconds
+        knows(identity) && (identity.token?.expires.seconds ?? .max) > WallTime.now.seconds
     }
 
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         if let host = head.host, !Self.isLoopback(host: host) {
             throw Problem(
                 .forbidden,
-                "without a key, only this machine may connect, as localhost and not \"\(host)\"; configure a key"
-            )
+                "without a key, only this machine may connect, as localhost and not \"\(host)\"; configure a key")
         }
         let origin = head["origin"]
-        let isNamed = origin.map(origins.contains) ?? false
         if let origin, !admits(origin: origin, head) {
             throw Problem(
                 .forbidden, "the origin \"\(origin)\" is not allowed; allow it with --origin, or configure a key")
         }
         // A page from a named origin is cross-site, too.
-        if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {
+        if origin.map(origins.contains) != true, head.values(of: "sec-fetch-site").contains("cross-site") {
             throw Problem(
                 .forbidden,
                 "the request comes from another site's page; allow its origin with --origin, or configure a key")
@@ -106,13 +98,10 @@ package struct Authenticator: Sendable {
     /// Fields of proxies, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx, Cloudflare).
     private static let proxyFields: [StaticString] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
 
-    /// Whether the pages of an origin may read answers.
-    func admits(origin: String, _ head: RequestHead) -> Bool { origins.contains(origin) || isOwn(origin: origin, head) }
-
-    /// Whether the request comes from a page of this server.
-    private func isOwn(origin: String, _ head: RequestHead) -> Bool {
-        guard let host = head.host else { return false }
-        return origin == "http://" + host || origin == "https://" + host
+    /// Whether the pages of an origin may read answers: it is allowed, or this server's own.
+    func admits(origin: String, _ head: RequestHead) -> Bool {
+        if origins.contains(origin) { return true }
+        return head.host.map { origin == "http://" + $0 || origin == "https://" + $0 } ?? false
     }
 
     /// Whether a Host is a name or an address of the loopback.
@@ -124,11 +113,9 @@ package struct Authenticator: Sendable {
         var host = host
         let name = host.withUTF8 { String(decoding: $0.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
         if name == "127.0.0.1" || name == "localhost" { return true }
-        if name.utf8.first == UInt8(ascii: "1") {
-            let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            if parts.count == 4, parts[0].elementsEqual("127".utf8), parts.allSatisfy({ UInt8(Substring($0)) != nil }) {
-                return true
-            }
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if parts.count == 4, parts[0].elementsEqual("127".utf8), parts.allSatisfy({ UInt8(Substring($0)) != nil }) {
+            return true
         }
         let letters = name.lowercased()
         return letters == "localhost" || letters == "localhost." || letters.hasSuffix(".localhost")

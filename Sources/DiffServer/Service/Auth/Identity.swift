@@ -15,25 +15,21 @@ package indirect enum Identity: Sendable {
     case client(Token, TokenSignature)
 
     /// The owner of a session's idempotency keys. A client may repeat a request with a new token for the same client.
-    func name(in session: String) -> String {
+    func name(in session: String) -> String { name(token: session) ?? "" }
+
+    /// The owner of the request's turns and of its views' memory.
+    func client(from peer: Peer) -> String { name(token: token?.sessions[0] ?? "") ?? "peer:" + peer.address }
+
+    /// The key, or the token's client or else its session; nil without credentials.
+    private func name(token session: String) -> String? {
         switch self {
-        case .anyone, .anonymous: ""
+        case .anyone, .anonymous: nil
         case .writer(let key): "key:" + key.name
         case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + session
         }
     }
 
-    /// The owner of the request's turns and of its views' memory: a key, a token's client or else its session, or an
-    /// address.
-    func client(from peer: Peer) -> String {
-        switch self {
-        case .anyone, .anonymous: "peer:" + peer.address
-        case .writer(let key): "key:" + key.name
-        case .client(let token, _): token.client.map { "client:" + $0 } ?? "token:" + token.sessions[0]
-        }
-    }
-
-    /// The key of the rate limit's bucket: each token has its own, and each address without credentials.
+    /// The rate limit's bucket: each token has its own, and each address without credentials.
     func bucket(of peer: Peer) -> String {
         switch self {
         case .anyone: ""
@@ -54,9 +50,6 @@ package indirect enum Identity: Sendable {
 
     package var token: Token? { if case .client(let token, _) = self { token } else { nil } }
 
-    /// When the token expires.
-    var expires: WallTime? { token?.expires }
-
     /// Whether it has any permission for a session.
     func covers(_ session: String) -> Bool {
         switch self {
@@ -71,34 +64,24 @@ package indirect enum Identity: Sendable {
     /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
-        case (.anyone, _), (.anonymous, .read), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
-        case (.writer(let key), .survey): return key.prefix.isEmpty
-        case (.writer, .read), (.writer, .edit), (.writer, .write):
-            return session.map(covers) ?? true
-        case (.client(let token, _), .read):
-            return session.map(covers) ?? true && token.scopes.contains(.read)
-        case (.client(let token, _), .edit):
-            return session.map(covers) == true && !token.operations.isEmpty
+        case (.anyone, _), (.anonymous, .read), (.writer, .operate), (.writer, .compute), (.writer, .list): true
+        case (.writer(let key), .survey): key.prefix.isEmpty
+        case (.writer, .read), (.writer, .edit), (.writer, .write): session.map(covers) ?? true
+        case (.client(let token, _), .read): session.map(covers) ?? true && token.scopes.contains(.read)
+        case (.client(let token, _), .edit): session.map(covers) == true && token.mayEdit
         case (.client, .write), (.client, .operate), (.client, .survey), (.client, .compute), (.client, .list),
             (.anonymous, _):
-            return false
+            false
         }
     }
 
-    /// The view that every answer goes through; nil for the whole session.
-    var view: StateView? { token?.view }
-
-    /// The prefix of the sessions' names; empty for all.
-    var prefix: String {
-        if case .writer(let key) = self { return key.prefix }
-        return ""
-    }
-
-    /// Whether it reads public sessions alone.
     var isAnonymous: Bool { if case .anonymous = self { true } else { false } }
 
     /// Whether it has a key.
     package var isWriter: Bool { if case .writer = self { true } else { false } }
+
+    /// Whether it has a key or a token, which may be withdrawn.
+    var hasCredentials: Bool { isWriter || token != nil }
 
     /// Whether it may send whole states as well as edits.
     var maySendStates: Bool { if case .client = self { false } else { true } }

@@ -58,8 +58,7 @@ package struct Token: RevocableToken, Sendable, Equatable {
         claims.text("client_id", client)
         claims.number("exp", Int(expires.seconds))
         claims.text("jti", id ?? Self.newID())
-        let text =
-            Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(claims.bytes())
+        let text = Base64URL.encode(#"{"alg":"HS256","typ":"JWT"}"#.utf8) + "." + Base64URL.encode(claims.bytes())
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 
@@ -115,17 +114,15 @@ package struct Token: RevocableToken, Sendable, Equatable {
 
     /// The operations allowed in its edits.
     var operations: Set<EditOperation> {
-        if scopes.contains(.edit) { return Set(EditOperation.allCases) }
-        return Set(scopes.compactMap { if case .operation(let operation) = $0 { operation } else { nil } })
+        let mayAll = scopes.contains(.edit)
+        return Set(EditOperation.allCases.filter { mayAll || scopes.contains(.operation($0)) })
     }
 
     /// The sessions of the claims: `sub` or a list. Nil if both are given, which would be ambiguous.
     private static func sessions(_ claims: [String: JSONSlice]) -> [String]? {
         guard let list = claims["sessions"] else { return claims["sub"]?.string.map { [$0] } }
-        guard claims["sub"] == nil, let names = list.strings, (1...maxSessions).contains(names.count) else {
-            return nil
-        }
-        return names
+        guard claims["sub"] == nil, let names = list.strings else { return nil }
+        return (1...maxSessions).contains(names.count) ? names : nil
     }
 
     /// Converts a NumericDate to whole milliseconds. Rounds down: at worst, a token is revoked too early. Adds a
@@ -135,34 +132,27 @@ package struct Token: RevocableToken, Sendable, Equatable {
     }
 
     private static func members(_ part: ArraySlice<UInt8>) -> [String: JSONSlice]? {
-        guard let json = Base64URL.decode(part) else { return nil }
-        return JSONSlice.members(of: json)
+        Base64URL.decode(part).flatMap { JSONSlice.members(of: $0) }
     }
 }
 
 extension Token.Scope {
     /// A word of the claim `scope`.
     package init?(_ text: some StringProtocol) {
-        switch text {
-        case "read": self = .read
-        case "edit": self = .edit
-        default:
-            guard text.hasPrefix(Self.editPrefix),
-                let operation = EditOperation(rawValue: String(text.dropFirst(Self.editPrefix.count)))
-            else { return nil }
-            self = .operation(operation)
-        }
+        guard let scope = Self.named[String(text)] else { return nil }
+        self = scope
     }
 
     var text: String {
         switch self {
         case .read: "read"
         case .edit: "edit"
-        case .operation(let operation): Self.editPrefix + operation.rawValue
+        case .operation(let operation): "edit:\(operation.rawValue)"
         }
     }
 
-    private static let editPrefix = "edit:"
+    private static let named = Dictionary(
+        uniqueKeysWithValues: ([.read, .edit] + EditOperation.allCases.map(Self.operation)).map { ($0.text, $0) })
 
     /// The valid words, for error messages.
     package static let words =

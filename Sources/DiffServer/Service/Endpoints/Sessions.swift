@@ -125,7 +125,7 @@ enum GetSessions {
         }
         let (asked, after) = (try start("prefix", call), try start("after", call))
         try call.checkAcceptance()
-        let own = call.identity.prefix
+        let own = if case .writer(let key) = call.identity { key.prefix } else { "" }
         guard asked.hasPrefix(own) || own.hasPrefix(asked) else { return .now(response(call)) }
         let range = SessionRange(prefix: asked.hasPrefix(own) ? asked : own, after: after, limit: limit)
         guard let url = call.parameters["source"] else { return .later { list(range, call, $0) } }

@@ -83,7 +83,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
             lists[0].begin(from: view)
         }
         beat()
-        if let expires = call.identity.expires {
+        if let expires = call.identity.token?.expires {
             let left = Duration.seconds(max(0, expires.seconds - WallTime.now.seconds))
             after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
         }

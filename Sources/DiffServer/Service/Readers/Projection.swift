@@ -21,7 +21,7 @@ struct Projection: Hashable, Sendable {
     /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
     init?(of identity: Identity, in session: String?) {
         guard identity.has(.read, session: session) else { return nil }
-        if let view = identity.view, !view.isAll { views.append(view) }
+        if let view = identity.token?.view, !view.isAll { views.append(view) }
     }
 
     /// Parameters that choose what a reader sees.
