@@ -35,9 +35,7 @@ struct AnswerLabel: Sendable, Equatable {
     /// The label of the route alone.
     var ofRoute: AnswerLabel { AnswerLabel(code: code & 0xFF) }
     var route: RouteName { RouteName.allCases[Int(code & 0xFF)] }
-    var problem: ProblemType? { problemCode == 0 ? nil : ProblemType.allCases[problemCode - 1] }
-    /// The problem's index plus one; 0 for none.
-    var problemCode: Int { Int(code >> 8 & 0xFF) }
+    var problem: ProblemType? { code >> 8 & 0xFF == 0 ? nil : ProblemType.allCases[Int(code >> 8 & 0xFF) - 1] }
     var wait: Wait? { code >> 16 & 3 == 0 ? nil : Wait.allCases[Int(code >> 16 & 3) - 1] }
     var caching: Caching? { code >> 18 == 0 ? nil : Caching.allCases[Int(code >> 18) - 1] }
 

@@ -9,8 +9,7 @@ import Synchronization
 
 /// The counts of the service.
 package final class Metrics: Sendable {
-    /// The requests of one route and method. These and statuses are so few that a linear search costs less than
-    /// hashing.
+    /// The requests of one route and method. These and statuses are so few that a search costs less than hashing.
     private struct RequestTally {
         let route: AnswerLabel
         let method: String
@@ -33,9 +32,8 @@ package final class Metrics: Sendable {
 
     private struct Tally {
         var requests: [RequestTally] = []
-        var waits = AnswerLabel.Wait.allCases.map { (kind: $0, tally: WaitTally()) }
-        /// By the code of their problem.
-        var refusals = [Int](repeating: 0, count: ProblemType.allCases.count + 1)
+        var waits: [AnswerLabel.Wait: WaitTally] = [:]
+        var refusals: [ProblemType: Int] = [:]
         var publicAnswers: [AnswerLabel.Caching: Int] = [:]
         var bytesIn = 0
         var bytesOut = 0
@@ -46,10 +44,6 @@ package final class Metrics: Sendable {
         var storeFailures = 0
         /// Nil in a copy: the next request would copy what both share.
         var hot: HotSessions? = HotSessions()
-
-        mutating func change(_ wait: AnswerLabel.Wait, _ action: (inout WaitTally) -> Void) {
-            for index in waits.indices where waits[index].kind == wait { action(&waits[index].tally) }
-        }
     }
 
     private let tally = Locked(Tally())
@@ -63,16 +57,15 @@ package final class Metrics: Sendable {
         let isAnswer = exchange.status / 100 == 2 && label.wait != .stream || exchange.status == 304
         let subject = isAnswer ? exchange.note.subject.map(SpaceSaving.Key.init) : nil
         tally.withLock { tally in
-            let index =
-                tally.requests.firstIndex { $0.route == route && $0.method == method } ?? tally.requests.count
+            let index = tally.requests.firstIndex { $0.route == route && $0.method == method } ?? tally.requests.count
             if index == tally.requests.count { tally.requests.append(RequestTally(route: route, method: method)) }
             tally.requests[index].add(exchange.knownStatus)
             if let wait = label.wait {
-                tally.change(wait) { $0.durations.add(nanoseconds: exchange.nanoseconds) }
+                tally.waits[wait, default: WaitTally()].durations.add(nanoseconds: exchange.nanoseconds)
             } else if exchange.status != 0 {
                 tally.requests[index].durations.add(nanoseconds: exchange.nanoseconds)
             }
-            if label.problemCode > 0 { tally.refusals[label.problemCode] += 1 }
+            if let problem = label.problem { tally.refusals[problem, default: 0] += 1 }
             if let caching = label.caching { tally.publicAnswers[caching, default: 0] += 1 }
             if let subject {
                 tally.hot?.count(exchange.bytesIn + exchange.bytesOut, of: subject, isWrite: exchange.isWrite)
@@ -92,8 +85,9 @@ package final class Metrics: Sendable {
         }
     }
 
-    func began(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open += 1 } } }
-    func ended(_ wait: AnswerLabel.Wait) { tally.withLock { $0.change(wait) { $0.open -= 1 } } }
+    func began(_ wait: AnswerLabel.Wait) { tally.withLock { $0.waits[wait, default: WaitTally()].open += 1 } }
+    func ended(_ wait: AnswerLabel.Wait) { tally.withLock { $0.waits[wait, default: WaitTally()].open -= 1 } }
+
     /// Notes an event of a session, of `bytes`, and the time from the commit until it was sent.
     func streamed(_ bytes: Int, of session: String, lag: Duration) {
         let subject = SpaceSaving.Key(session)
@@ -147,25 +141,22 @@ package final class Metrics: Sendable {
             "diffserver_requests_total", "counter",
             "Requests by route and status; 499 is a client that left before its answer.",
             statuses.sorted { $0.key < $1.key })
+        let durations = tally.requests.map {
+            ("route=\"\($0.route.route.rawValue)\",method=\"\($0.method)\"", $0.durations)
+        }
         text.family(
             "diffserver_request_duration_seconds",
             "Time from the first byte of a request to the end of its answer; without held requests and streams.",
-            tally.requests.map {
-                ("route=\"\($0.route.route.rawValue)\",method=\"\($0.method)\"", $0.durations)
-            }
-            .sorted { $0.0 < $1.0 })
+            durations.sorted { $0.0 < $1.0 })
+        let waits = { (kind: AnswerLabel.Wait) in tally.waits[kind] ?? WaitTally() }
         text.family(
             "diffserver_held_duration_seconds", "Time that requests were held, and that streams were open.",
-            tally.waits.map { ("kind=\"\($0.kind.rawValue)\"", $0.tally.durations) })
-        for (kind, tally) in tally.waits {
-            switch kind {
-            case .poll: text.gauge("diffserver_held_requests", "Requests held until there is news.", tally.open)
-            case .stream: text.gauge("diffserver_streams", "Open event streams.", tally.open)
-            }
-        }
+            AnswerLabel.Wait.allCases.map { ("kind=\"\($0.rawValue)\"", waits($0).durations) })
+        text.gauge("diffserver_held_requests", "Requests held until there is news.", waits(.poll).open)
+        text.gauge("diffserver_streams", "Open event streams.", waits(.stream).open)
         text.family(
             "diffserver_refusals_total", "counter", "Requests refused, by the type of the problem.",
-            zip(ProblemType.allCases, tally.refusals.dropFirst()).map { ("problem=\"\($0.name)\"", $1) })
+            ProblemType.allCases.map { ("problem=\"\($0.name)\"", tally.refusals[$0] ?? 0) })
         text.family(
             "diffserver_answers_total", "counter",
             "Answers to readers without credentials, by what Cache-Control says.",
@@ -177,8 +168,7 @@ package final class Metrics: Sendable {
         text.gauge(
             "diffserver_store_ready", "1 if the store can be reached and written, else 0.",
             service.store.availability == .whole ? 1 : 0)
-        text.counter(
-            "diffserver_store_failures_total", "Times that the store failed a request.", tally.storeFailures)
+        text.counter("diffserver_store_failures_total", "Times that the store failed a request.", tally.storeFailures)
         text.counter(
             "diffserver_store_conflicts_total", "Writes retried because another write came first.",
             tally.storeConflicts)
@@ -268,8 +258,7 @@ extension Method {
 }
 
 extension ExchangeSummary {
-    /// The status for the log and metrics: the answer's, or 499 if the client left before there was one. The number is
-    /// nginx's; no client ever sees it.
+    /// The status for the log and metrics: the answer's, or nginx's 499 if the client left before there was one.
     var knownStatus: Int { status == 0 ? 499 : status }
 
     fileprivate var isWrite: Bool {
@@ -302,19 +291,16 @@ package struct MetricsText {
     /// Histograms, in seconds.
     package mutating func family(_ name: String, _ help: String, _ histograms: [(String, Histogram)]) {
         begin(name, "histogram", help)
-        for (labels, histogram) in histograms { samples(name, labels, histogram) }
-    }
-
-    /// The samples of one histogram, in seconds.
-    mutating func samples(_ name: String, _ labels: String, _ histogram: Histogram) {
-        let prefix = labels.isEmpty ? "" : labels + ","
-        var sum = 0
-        for (count, bound) in zip(histogram.counts, histogram.bounds.map { "\($0)" } + ["+Inf"]) {
-            sum += count
-            sample(name + "_bucket", "\(prefix)le=\"\(bound)\"", sum)
+        for (labels, histogram) in histograms {
+            let prefix = labels.isEmpty ? "" : labels + ","
+            var sum = 0
+            for (count, bound) in zip(histogram.counts, histogram.bounds.map { "\($0)" } + ["+Inf"]) {
+                sum += count
+                sample(name + "_bucket", "\(prefix)le=\"\(bound)\"", sum)
+            }
+            sample(name + "_sum", labels, histogram.sum)
+            sample(name + "_count", labels, sum)
         }
-        sample(name + "_sum", labels, histogram.sum)
-        sample(name + "_count", labels, sum)
     }
 
     private mutating func begin(_ name: String, _ type: String, _ help: String) {
@@ -330,9 +316,8 @@ package struct MetricsText {
 enum GetMetrics {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
-        .now(
-            Response(
-                status: 200, fields: .uncached("text/plain; version=0.0.4; charset=utf-8"),
-                body: .bytes(Array(call.service.metrics.text(of: call.service).utf8)), isCompressible: true))
+        let text = Array(call.service.metrics.text(of: call.service).utf8)
+        let fields: [Field] = .uncached("text/plain; version=0.0.4; charset=utf-8")
+        return .now(Response(status: 200, fields: fields, body: .bytes(text), isCompressible: true))
     }
 }

@@ -34,7 +34,7 @@ import Testing
         var histogram = Histogram()
         for time: Duration in [.microseconds(400), .milliseconds(600), .seconds(90)] { histogram.add(time) }
         var text = MetricsText()
-        text.samples("t", "route=\"r\"", histogram)
+        text.family("t", "Times.", [("route=\"r\"", histogram)])
         let bounds = [
             "0.00025", "0.0005", "0.001", "0.002", "0.004", "0.008", "0.016", "0.032", "0.064", "0.128", "0.256",
             "0.512", "1.024", "2.048", "4.096", "8.192", "16.384", "32.768", "+Inf",
@@ -42,7 +42,8 @@ import Testing
         let counts = [0] + Array(repeating: 1, count: 11) + Array(repeating: 2, count: 6) + [3]
         #expect(
             text.text.split(separator: "\n").map { String($0) }
-                == zip(bounds, counts).map { "t_bucket{route=\"r\",le=\"\($0)\"} \($1)" } + [
+                == ["# HELP t Times.", "# TYPE t histogram"]
+                + zip(bounds, counts).map { "t_bucket{route=\"r\",le=\"\($0)\"} \($1)" } + [
                     "t_sum{route=\"r\"} 90.6004", "t_count{route=\"r\"} 3",
                 ])
     }
