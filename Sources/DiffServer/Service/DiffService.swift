@@ -1,10 +1,6 @@
 // The walk of a request through the service, in the order of CONTRACT §7: path, identity, permission, rate, route,
 // query, accepted types, the body's type, the body, the endpoint. Unknown paths are as protected as known ones, so
 // nothing can be found out without credentials.
-//
-// The target has everything between messages and sessions: routes and the walk; Endpoints, which parse and render;
-// Readers, who wait; Auth, who may; Observing, what is counted and logged. It knows HTTPCore, stores by their protocol,
-// and views. It knows neither SQLite nor Redis nor libcurl, nor where lists come from (`SessionSource`).
 
 import DiffSessions
 import DiffStores
@@ -25,7 +21,10 @@ package final class DiffService: Service {
     /// By key or token, and by peer.
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
-    private let drain = DrainState()
+    private let hasAnnouncedEnd = Atomic<Bool>(false)
+    /// When the last reader leaves, in nanoseconds of `Instant`.
+    private let lastReader = Atomic<Int64>(Instant.never.nanoseconds)
+    private let refusesWrites = Atomic<Bool>(false)
     private let outage = Locked(StoreOutage())
     let crossOrigin: CrossOrigin
     package let workers: Workers
@@ -57,9 +56,7 @@ package final class DiffService: Service {
     package func admit(
         _ head: RequestHead, from peer: Peer, on loop: EventLoop, noting note: inout ExchangeNote
     ) -> Admission {
-        do throws(Problem) {
-            return try walk(head, peer, loop, &note)
-        } catch {
+        do throws(Problem) { return try walk(head, peer, loop, &note) } catch {
             let isShared = error.type != .forbidden && isShared(head, peer)
             return .answer(refusal(error, of: head, .other, isShared: isShared))
         }
@@ -86,9 +83,9 @@ package final class DiffService: Service {
             throw Problem(.methodNotAllowed, "allowed here: \(allow)\(meant)", fields: [Field("Allow", allow)])
         case .notFound:
             try checkRate(identity(head, peer, for: .write, &note.caller), peer)
-            let near =
-                Spelling.nearestPath(to: head.instance, among: routePatterns).map { "; did you mean \($0)?" } ?? ""
-            throw Problem(.routeNotFound, "there is nothing at \(head.instance)\(near)")
+            let near = Spelling.nearestPath(to: head.instance, among: routePatterns)
+            let advice = near.map { "; did you mean \($0)?" } ?? ""
+            throw Problem(.routeNotFound, "there is nothing at \(head.instance)\(advice)")
         }
     }
 
@@ -102,7 +99,10 @@ package final class DiffService: Service {
             if !route.isProbe { try checkRate(nil, peer) }
             // Anyone may ask; credentials are read only to name the caller in the log.
             if head["authorization"] != nil { _ = try? identity(head, peer, for: .operate, &note.caller) }
-            let response = answer(OpenCall(head: head, captures: captures, service: self), of: route, work)
+            let response: Response
+            do throws(Problem) {
+                response = finish(try work(OpenCall(head: head, captures: captures, service: self)), head, route.label)
+            } catch { response = refusal(error, of: head, route.label) }
             guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in .now(response) } }
             return .answer(response)
         case .withoutBody(let work):
@@ -138,9 +138,7 @@ package final class DiffService: Service {
         guard let permission = route.permission else { preconditionFailure("an open route makes no call") }
         let session = captures.value(of: "session")
         let identity = try identity(head, peer, for: permission, &note.caller)
-        guard identity.has(permission, session: session) else {
-            throw .forbidden(identity, permission, session)
-        }
+        guard identity.has(permission, session: session) else { throw .forbidden(identity, permission, session) }
         let projection = Projection(of: identity, in: session)
         if projection == nil, let asked = head.query.first(where: { Projection.parameters.contains($0.name) })?.name {
             throw Problem(
@@ -168,9 +166,9 @@ package final class DiffService: Service {
         switch match {
         case .methodNotAllowed(let known): allow = known
         case .found: allow = "OPTIONS"
-        case .notFound: allow = head.isServerWide ? "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" : ""
+        case .notFound where head.isServerWide: allow = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
+        case .notFound: return nil
         }
-        if allow.isEmpty { return nil }
         let preflight = crossOrigin.preflight(head, allow: allow)
         if preflight == nil { noteForeignOrigin(head) }
         var answer = preflight ?? Response(status: 204, fields: [Field("Allow", allow)])
@@ -241,23 +239,20 @@ package final class DiffService: Service {
             guard name == MediaType.mergePatch else { throw .noMergePatch(name) }
         } else if head.value(of: "content-type", is: "application/json") == false, let type = head["content-type"] {
             let name = Self.mediaType(type)
-            guard name.isEmpty || Self.takes(mediaType: name) else { throw .unsupportedMediaType(name) }
+            let isJSON = ["", "application/json", "application/x-www-form-urlencoded"].contains(name)
+            // A patch must never be taken for a state.
+            guard isJSON || name.hasSuffix("+json") && !MediaType.patches.contains(name) else {
+                throw .unsupportedMediaType(name)
+            }
         }
         if head.contentEncoding == .unsupported {
-            throw Problem(
-                .unsupportedEncoding, "send the body uncompressed or as gzip",
-                fields: [Field("Accept-Encoding", "gzip")])
+            let fields = [Field("Accept-Encoding", "gzip")]
+            throw Problem(.unsupportedEncoding, "send the body uncompressed or as gzip", fields: fields)
         }
     }
 
     /// The type in a value of `Content-Type`, without parameters.
     private static func mediaType(_ value: String) -> String { value.prefix { $0 != ";" }.trimmed.lowercased() }
-
-    /// Whether a body of a type is read as JSON. A patch must never be taken for a state.
-    private static func takes(mediaType name: String) -> Bool {
-        name == "application/json" || name == "application/x-www-form-urlencoded"
-            || name.hasSuffix("+json") && !MediaType.patches.contains(name)
-    }
 
     // MARK: Answers
 
@@ -298,17 +293,7 @@ package final class DiffService: Service {
         }
     }
 
-    private func answer(
-        _ call: OpenCall, of route: Route, _ work: (OpenCall) throws(Problem) -> Response
-    ) -> Response {
-        do throws(Problem) { return finish(try work(call), call.head, route.label) } catch {
-            return refusal(error, of: call.head, route.label)
-        }
-    }
-
-    func refusal(
-        _ problem: Problem, of head: RequestHead, _ label: AnswerLabel, isShared: Bool = false
-    ) -> Response {
+    func refusal(_ problem: Problem, of head: RequestHead, _ label: AnswerLabel, isShared: Bool = false) -> Response {
         var response = problem.response(instance: head.instance)
         if isShared { CrossOrigin.share(&response, isCacheable: false) } else { noteForeignOrigin(head) }
         return finish(response, head, label)
@@ -316,10 +301,9 @@ package final class DiffService: Service {
 
     /// Logs the origin of a web page that may not read its answers.
     private func noteForeignOrigin(_ head: RequestHead) {
-        guard let origin = head["origin"], !access.admits(origin: origin, head), CrossOrigin.isOrigin(origin) else {
-            return
+        if let origin = head["origin"], !access.admits(origin: origin, head), CrossOrigin.isOrigin(origin) {
+            journal.logOnce(refusedOrigin: origin)
         }
-        journal.logOnce(refusedOrigin: origin)
     }
 
     /// Adds the parts common to all answers.
@@ -343,7 +327,7 @@ package final class DiffService: Service {
         list?.settings.applied(to: settings.defaultSettings) ?? settings.defaultSettings
     }
 
-    /// The options of an answer that also says so.
+    /// The options of an answer that also says how stale the session is.
     func remarked(_ options: ChangesOptions, of session: String) -> ChangesOptions {
         guard let staleness = staleness(of: session) else { return options }
         var options = options
@@ -418,20 +402,12 @@ package final class DiffService: Service {
 
 // MARK: - The end
 
-/// How near a service is to its end.
-private final class DrainState: Sendable {
-    let hasBegun = Atomic<Bool>(false)
-    /// When the last reader leaves, in nanoseconds of `Instant`.
-    let lastReader = Atomic<Int64>(Instant.never.nanoseconds)
-    let refusesWrites = Atomic<Bool>(false)
-}
-
 extension DiffService {
     /// Whether the server is closing. Then `/readyz` is 503.
-    package var isDraining: Bool { drain.hasBegun.load(ordering: .relaxed) }
+    package var isDraining: Bool { hasAnnouncedEnd.load(ordering: .relaxed) }
 
     /// Announces on request that the server is closing. Everything else continues.
-    package func announceEnd() { drain.hasBegun.store(true, ordering: .relaxed) }
+    package func announceEnd() { hasAnnouncedEnd.store(true, ordering: .relaxed) }
 
     /// Makes streams and held requests end, one after another, within `window`. Those that begin later end by then,
     /// too.
@@ -439,25 +415,25 @@ extension DiffService {
     /// - Returns: when the last one ends.
     package func dismissReaders(within window: Duration) -> Duration {
         // First, so that none that begins meanwhile is missed.
-        drain.lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
+        lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
         let span = table.dismissReaders(within: window)
-        drain.lastReader.store((Instant.now + span).nanoseconds, ordering: .relaxed)
+        lastReader.store((Instant.now + span).nanoseconds, ordering: .relaxed)
         return span
     }
 
     /// After which time a stream or a held request that begins now must end; nil if it may choose.
     var timeToLeave: Duration? {
-        let last = drain.lastReader.load(ordering: .sequentiallyConsistent)
+        let last = lastReader.load(ordering: .sequentiallyConsistent)
         guard last < Instant.never.nanoseconds else { return nil }
         return .nanoseconds(Int64.random(in: 0...max(0, last - Instant.now.nanoseconds)))
     }
 
     /// Refuses writes from now on.
-    package func refuseWrites() { drain.refusesWrites.store(true, ordering: .relaxed) }
+    package func refuseWrites() { refusesWrites.store(true, ordering: .relaxed) }
 
     /// - Throws: 503 once nobody may write any more.
     private func checkWritable() throws(Problem) {
-        if drain.refusesWrites.load(ordering: .relaxed) { throw .draining }
+        if refusesWrites.load(ordering: .relaxed) { throw .draining }
     }
 }
 
