@@ -16,13 +16,14 @@ package final class Call: ServiceContext {
     private let peer: Peer
     /// What the caller may see; nil if it may not read.
     let projection: Projection?
-    let parameters: Parameters
+    /// Empty until an anonymous caller's sessions are known to be public.
+    private(set) nonisolated(unsafe) var parameters: Parameters
     let acceptance: Acceptance
     package let service: DiffService
     /// Where its time goes; nil without `--log-slow`.
     package let times: RequestTimes?
-    /// The body's share of the memory for messages, and that of the state made from it, until the call is gone. These
-    /// and the next are written only by the thread that works on the call, before it hands it on.
+    /// The body's share of the memory for messages, and that of the state made from it, until the call is gone. Only
+    /// the thread that works on the call writes these and the other variables, before it hands it on.
     nonisolated(unsafe) var share, made: MemoryShare?
     package nonisolated(unsafe) var cost = WorkCost.none
     package nonisolated(unsafe) var conflicts = 0
@@ -78,10 +79,8 @@ package final class Call: ServiceContext {
         service: DiffService, times: RequestTimes? = nil
     ) {
         (self.head, self.loop, self.route, self.captures, named) = (head, loop, route, captures, session)
-        (self.identity, self.projection, self.parameters, self.acceptance) = (
-            identity, projection, parameters, acceptance
-        )
-        (self.peer, self.service, self.times, isShared) = (peer, service, times, identity.isAnonymous)
+        (self.identity, self.peer, self.projection, self.parameters) = (identity, peer, projection, parameters)
+        (self.acceptance, self.service, self.times, isShared) = (acceptance, service, times, identity.isAnonymous)
     }
 
     /// Who takes turns with others, and holds memory for views.
@@ -168,12 +167,7 @@ package final class Call: ServiceContext {
     private func lookUp(
         _ names: ArraySlice<String>, _ pending: Pending, then work: @escaping @Sendable (Call) throws(Problem) -> Reply
     ) {
-        guard let name = names.first else {
-            switch proceed(work) {
-            case .now(let response): return pending.answer(response)
-            case .later(let begin): return begin(pending)
-            }
-        }
+        guard let name = names.first else { return pending.answer(proceed(work)) }
         Transaction(FindSession(fetches: false), for: of(name)).run().whenDone { [self] result in
             guard case .failure(let failure) = result else { return lookUp(names.dropFirst(), pending, then: work) }
             pending.answer(refusal(Problem(failure, of: name)))
@@ -183,12 +177,8 @@ package final class Call: ServiceContext {
     /// Goes on with the query.
     private func proceed(_ work: (Call) throws(Problem) -> Reply) -> Reply {
         do throws(Problem) {
-            let call = Call(
-                head: head, loop: loop, route: route, captures: captures, session: named, identity: identity,
-                peer: peer, projection: projection,
-                parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
-                acceptance: acceptance, service: service, times: times)
-            return call.reply(work)
+            parameters = try Parameters(head.query, known: route.parameters, lists: route.lists)
+            return reply(work)
         } catch { return .now(refusal(error)) }
     }
 
@@ -215,19 +205,11 @@ package final class Call: ServiceContext {
 
     /// Ends the reader when its token is revoked, or its key or its token's secret withdrawn. Lasts until `leave`.
     func follow(_ reader: any SessionReader) {
-        switch identity {
-        case .anyone, .anonymous: return
-        case .writer, .client: break
-        }
-        service.table.revocations.follow(token, reader)
+        if identity.hasCredentials { service.table.revocations.follow(token, reader) }
     }
 
     func leave(_ reader: any SessionReader) {
-        switch identity {
-        case .anyone, .anonymous: return
-        case .writer, .client: break
-        }
-        service.table.revocations.leave(token, reader)
+        if identity.hasCredentials { service.table.revocations.leave(token, reader) }
     }
 
     /// The finished reply of an endpoint.
@@ -245,20 +227,13 @@ package final class Call: ServiceContext {
         guard let search = problem.search, search.cost.isLong, loop.isCurrent else {
             return .now(refusal(problem.advised()))
         }
-        return .later { [self] pending in
-            runLong { [self] in pending.answer(refusal(problem.advised())) }
-        }
+        return .later { [self] pending in runLong { [self] in pending.answer(refusal(problem.advised())) } }
     }
 
     /// Answers a request that has been waiting.
     func answer(_ pending: Pending, _ work: () throws(Problem) -> Reply) {
-        switch reply({ (_) throws(Problem) in try work() }) {
-        case .now(let response): pending.answer(response)
-        case .later(let begin): begin(pending)
-        }
+        pending.answer(reply { (_) throws(Problem) in try work() })
     }
-
-    func remarked(_ options: ChangesOptions) -> ChangesOptions { service.remarked(options, of: session) }
 
     func refusal(_ problem: Problem) -> Response {
         lookUpShared()
@@ -289,9 +264,7 @@ extension Call {
     package func runLong(_ work: @escaping @Sendable () -> Void) { run(for: client, work) }
 
     // Not behind the client's other work, since the session's other writers wait.
-    package func runInTurn(_ work: @escaping @Sendable () -> Void) {
-        run(for: "turn:" + session, work)
-    }
+    package func runInTurn(_ work: @escaping @Sendable () -> Void) { run(for: "turn:" + session, work) }
 
     private func run(for client: String, _ work: @escaping @Sendable () -> Void) {
         guard let times else { return service.workers.run(for: client, work) }
@@ -332,6 +305,16 @@ extension ServiceContext {
     package func count(_ failure: StoreFailure) { service.note(failure) }
 }
 
+extension Pending {
+    /// Answers now, or lets the reply do so later.
+    fileprivate func answer(_ reply: consuming Reply) {
+        switch reply {
+        case .now(let response): answer(response)
+        case .later(let begin): begin(self)
+        }
+    }
+}
+
 /// A request to a route that is open to all.
 struct OpenCall {
     let head: RequestHead
@@ -350,13 +333,10 @@ extension RequestHead {
     /// The names in all `Prefer` fields, with their values (RFC 7240).
     var preferences: [(name: String, value: String)] {
         list("prefer").map { part in
-            let pair = part.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
-            let value = pair.count > 1 ? pair[1].trimmed : ""
+            let pair = part.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1).map(\.trimmed)
+            let value = pair.count > 1 ? pair[1] : ""
             let isQuoted = value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
-            return (
-                pair.first.map { $0.trimmed.lowercased() } ?? "",
-                isQuoted ? String(value.dropFirst().dropLast()) : value
-            )
+            return (pair.first?.lowercased() ?? "", isQuoted ? String(value.dropFirst().dropLast()) : value)
         }
     }
 }

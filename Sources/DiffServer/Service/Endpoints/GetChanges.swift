@@ -40,7 +40,7 @@ struct GetChanges: SessionEndpoint {
             let resume = ResumeRequest(session: call.session, since: since, isRead: true)
             return .now(try EventStream.response(call, [resume], EventForm(options, pace: pace), first: view))
         }
-        let options = call.remarked(options)
+        let options = call.service.remarked(options, of: call.session)
         // From here on, the session need not exist yet.
         guard wait > 0 else {
             guard let view else { throw .noSession(call.session) }

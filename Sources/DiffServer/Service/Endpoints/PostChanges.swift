@@ -206,7 +206,7 @@ enum PostFetch {
         try view.checkRoom()
         let since = since.orElse(base)
         let write = view.isUsable(since, options.projection) ? nil : before.flatMap { view.step(from: $0) }
-        var options = call.remarked(options)
+        var options = call.service.remarked(options, of: call.session)
         options.remarks.warnings = warnings.seen(in: view, options.projection)
         let answer = call.service.counted(view.answer(since: since, options, after: write))
         guard before == nil else { return answer.response() }
