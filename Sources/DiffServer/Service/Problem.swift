@@ -37,7 +37,6 @@ package struct Problem: Error, Sendable {
         }
     }
 
-    /// - Parameter instance: the request's path.
     func response(instance: String? = nil) -> Response {
         Response(
             status: type.status, fields: [Field("Content-Type", "application/problem+json")] + fields,
@@ -77,10 +76,8 @@ package struct Problem: Error, Sendable {
 
     /// The problem, with the result of a search for a shape. O(bytes of the body).
     func advised() -> Problem {
-        guard let advice = search?.advice() else { return self }
         var problem = self
-        problem.search = nil
-        switch advice {
+        switch search?.advice() {
         case .shape(let guess, let other):
             problem.shape = guess
             problem.detail = detail.replacing(StateError.exampleOfShape, with: "")
@@ -88,8 +85,9 @@ package struct Problem: Error, Sendable {
             if let other { problem.detail += ", or, if these are ids, ?\(other.shape.query)" }
         case .wrap: problem.detail += #"; the document is sent as {"state":…}"#
         case .skip: problem.detail += "; invalid=skip leaves elements without a usable id out"
-        case .edits where detail.contains(#"{"edits":[…]}"#): break
-        case .edits: problem.detail += #"; edits are sent as {"edits":[…]}"#
+        case .edits:
+            if !detail.contains(#"{"edits":[…]}"#) { problem.detail += #"; edits are sent as {"edits":[…]}"# }
+        case nil: break
         }
         return problem
     }
@@ -109,20 +107,17 @@ extension Problem {
     }
     /// Says what the caller's credentials lack, and nothing about the session.
     static func forbidden(_ identity: Identity, _ permission: Permission, _ session: String?) -> Problem {
-        guard case .client = identity else {
-            let prefix = permission == .survey ? "a prefix: this requires one for all" : "another prefix"
-            return Problem(.forbidden, "this key is for sessions whose names start with \(prefix)")
-        }
-        switch permission {
-        case .operate, .survey, .compute, .list, .write:
-            return Problem(.forbidden, "this requires a key; a token is not enough")
-        case .read, .edit:
-            guard session.map(identity.covers) ?? true else {
-                return Problem(.forbidden, "this token is not for this session")
+        let detail =
+            switch (identity, permission) {
+            case (.client, .read), (.client, .edit):
+                session.map(identity.covers) == false
+                    ? "this token is not for this session"
+                    : "this token does not allow \(permission == .read ? "reading" : "edits"): its scope is not enough"
+            case (.client, _): "this requires a key; a token is not enough"
+            case (_, .survey): "this key is for sessions whose names start with a prefix: this requires one for all"
+            default: "this key is for sessions whose names start with another prefix"
             }
-            let action = if case .read = permission { "reading" } else { "edits" }
-            return Problem(.forbidden, "this token does not allow \(action): its scope is not enough")
-        }
+        return Problem(.forbidden, detail)
     }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "there is no session \"\(name)\"") }
     static let noCredentials = Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
@@ -140,8 +135,8 @@ extension Problem {
     /// One line for an operator.
     package var summary: String {
         guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
-        return first.detail == detail
-            ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
+        let place = first.detail == detail ? ", at \(first.pointer)" : " (\(first.pointer): \(first.detail))"
+        return detail + place
     }
 
     /// The same, with the id of the element and the byte of the first place.
@@ -164,8 +159,7 @@ extension Problem {
         case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" was used for another request")
         case .unreadable(let error): self.init(error)
         case .edits(let error): self.init(error)
-        case .notPermitted(let operations):
-            self = .notPermitted(EditOperation.allCases.filter(operations.contains))
+        case .notPermitted(let operations): self = .notPermitted(EditOperation.allCases.filter(operations.contains))
         }
     }
 
@@ -185,8 +179,7 @@ extension Problem {
                 .internalError,
                 "the stored record of \"\(name)\" is damaged; a PUT of its state or a DELETE, without conditions, "
                     + "replaces it")
-        case .unavailable(let reason):
-            self.init(.storeUnavailable, "the store is unavailable: \(reason)", retryAfter: 1)
+        case .unavailable(let reason): self.init(.storeUnavailable, "the store is unavailable: \(reason)")
         }
     }
 
@@ -239,11 +232,10 @@ extension Problem {
         switch error {
         case .unwanted: self = .statesNeedKey
         case .json(let error):
-            let isEmpty = error.isOfEmptyText
-            self.init(.malformedJSON, isEmpty ? "the body is empty, but JSON is expected" : error.description)
+            let detail = error.isOfEmptyText ? "the body is empty, but JSON is expected" : error.description
+            self.init(.malformedJSON, detail)
             offset = error.offset
-        case .wrongShape(let violations):
-            self.init(.wrongShape, violations)
+        case .wrongShape(let violations): self.init(.wrongShape, violations)
         case .invalid(let violations): self.init(.invalidState, violations)
         case .limitExceeded(let what, let limit, let actual, let pointer):
             let option = Self.options[what].map { " (\($0))" } ?? ""
@@ -260,17 +252,9 @@ extension Problem {
         "levels of items": "--max-nesting",
     ]
 
-    /// A document that cannot be read.
-    ///
-    /// - Parameter search: where to look for a shape if it lacks one.
-    init(_ error: StateError, search: ShapeSearch?) {
-        self.init(error)
-        look(for: search)
-    }
-
-    /// Looks for a shape if one may be missing: because the list, or the ids, are elsewhere.
-    mutating func look(for search: ShapeSearch?) {
-        guard type == .wrongShape || type == .invalidState else { return }
+    /// The same, with a search for a shape if one may be missing: because the list, or the ids, are elsewhere.
+    func searching(_ search: ShapeSearch?) -> Problem {
+        guard type == .wrongShape || type == .invalidState else { return self }
         let documents = ["", "/state", "/old", "/new"]
         let isMissing = errors.contains { error in
             switch error.code {
@@ -285,7 +269,9 @@ extension Problem {
             default: false
             }
         }
-        if isMissing { self.search = search }
+        var problem = self
+        if isMissing { problem.search = search }
+        return problem
     }
 
     /// A batch of edits that cannot be read or applied.
@@ -298,14 +284,10 @@ extension Problem {
         }
     }
 
-    /// The first violation, and how many more there are.
-    private static func detail(of violations: [Violation]) -> String {
-        guard let first = violations.first else { return "" }
-        return violations.count == 1 ? first.detail : "\(first.detail); and \(violations.count - 1) more"
-    }
-
+    /// Says the first violation, and how many more there are.
     private init(_ type: ProblemType, _ violations: [Violation]) {
-        self.init(type, Self.detail(of: violations), errors: violations)
+        let more = violations.count > 1 ? "; and \(violations.count - 1) more" : ""
+        self.init(type, (violations.first?.detail ?? "") + more, errors: violations)
     }
 
     /// A refusal by HTTPCore.

@@ -10,8 +10,8 @@ struct ShapeSearch: Sendable {
     let body: StateDocument
     let layout: Layout
     let limits: StateLimits
-    /// The shape that the request named; it may have found no rows.
-    var tried: StateShape?
+    /// The shape that the request named, if it is not the native one; it may have found no rows.
+    let tried: StateShape.FieldMapping?
 
     /// Where a body holds its documents.
     enum Layout {
@@ -48,20 +48,17 @@ struct ShapeSearch: Sendable {
         }
         if layout == .session, body.member("state") == nil {
             var body = body
-            let reading = try? body.state(tried ?? .native, limits: limits)
-            return reading.map { $0.snapshot.itemCount > 0 } == true ? .wrap : nil
+            return hasRows(&body, tried.map { StateShape($0) } ?? .native) ? .wrap : nil
         }
         guard var documents, !holdsOnlySettings else { return nil }
-        let named = tried?.mapping ?? namedMapping
+        let named = tried ?? namedMapping
         let shape = named.map { StateShape($0) } ?? .native
         // If the documents are valid states, something else was wrong.
         if (try? documents.new.state(shape, limits: limits)) != nil, documents.holdsOld(shape, limits) { return nil }
         if var lenient = named {
             lenient.skipsInvalid = true
             let shape = StateShape(lenient)
-            if let found = try? documents.new.state(shape, limits: limits), found.snapshot.itemCount > 0 {
-                return documents.holdsOld(shape, limits) ? .skip : nil
-            }
+            if hasRows(&documents.new, shape) { return documents.holdsOld(shape, limits) ? .skip : nil }
         }
         let likely = documents.new.likelyShapes(limits, isFlat: layout == .section)
         guard let first = likely.first else { return nil }
@@ -69,6 +66,10 @@ struct ShapeSearch: Sendable {
         guard documents.holdsOld(guess.shape, limits) else { return nil }
         let other = guess.shape.continuesHead ? likely.dropFirst().first { $0.shape.isFlatByIDs } : nil
         return .shape(guess, orIfIDs: other)
+    }
+
+    private func hasRows(_ document: inout StateDocument, _ shape: StateShape) -> Bool {
+        (try? document.state(shape, limits: limits)).map { $0.snapshot.itemCount > 0 } ?? false
     }
 
     private struct Documents {
@@ -88,8 +89,7 @@ struct ShapeSearch: Sendable {
 
     /// The shape next to the document.
     private var namedMapping: StateShape.FieldMapping? {
-        guard tried == nil, layout != .diff else { return nil }
-        return body.member("shape")?.shape?.mapping
+        tried == nil && layout != .diff ? body.member("shape")?.shape?.mapping : nil
     }
 
     /// The refused documents; nil if there are none.

@@ -89,7 +89,7 @@ final class PostChanges: SessionEndpoint {
         body?.refused.map {
             ShapeSearch(
                 body: $0.document, layout: $0.isSection ? .section : .changes,
-                limits: call.service.settings.stateLimits, tried: $0.shape)
+                limits: call.service.settings.stateLimits, tried: $0.shape?.mapping)
         }
     }
 

@@ -9,9 +9,8 @@ enum PostDiff {
         let options = try ChangesOptions(call)
         return { (body) throws(Problem) in
             let envelope = try states(body, shape, call.service.settings.stateLimits)
-            let (old, new) = (
-                envelope.states["old"]!.seen(options.projection), envelope.states["new"]!.seen(options.projection)
-            )
+            let old = envelope.states["old"]!.seen(options.projection)
+            let new = envelope.states["new"]!.seen(options.projection)
             let changeset = Changeset(from: old, to: new)
             var options = options
             options.remarks.warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection)
@@ -31,10 +30,8 @@ enum PostDiff {
             return try document.envelope(
                 .init(states: ["old", "new"], required: ["old", "new"]), shape: shape, limits: limits)
         } catch {
-            throw Problem(
-                error,
-                search: ShapeSearch(
-                    body: document, layout: .diff, limits: limits, tried: shape == .native ? nil : shape))
+            throw Problem(error).searching(
+                ShapeSearch(body: document, layout: .diff, limits: limits, tried: shape.mapping))
         }
     }
 }

@@ -61,10 +61,7 @@ extension Call {
     ) throws(Problem) -> Reply {
         switch result {
         case .success(let done): try endpoint.reply(done.outcome, in: done.slot)
-        case .failure(let failure):
-            var problem = endpoint.problem(failure)
-            problem.look(for: endpoint.search)
-            throw problem
+        case .failure(let failure): throw endpoint.problem(failure).searching(endpoint.search)
         }
     }
 }

@@ -66,10 +66,8 @@ final class PutSession: SessionEndpoint {
                 condition: WriteCondition(call))
         } catch {
             if case .unwanted = error { throw .hasSource(isEdits: false) }
-            let tried = shape == .native ? nil : shape
-            throw Problem(
-                error,
-                search: ShapeSearch(body: document, layout: .session, limits: options.stateLimits, tried: tried))
+            throw Problem(error).searching(
+                ShapeSearch(body: document, layout: .session, limits: options.stateLimits, tried: shape?.mapping))
         }
     }
 
