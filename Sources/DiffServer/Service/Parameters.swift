@@ -14,17 +14,14 @@ struct Parameters: Sendable {
     ///   - lists: the parameters that may be repeated.
     init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
         self.items = items
-        if items.isEmpty { return }
         var seen: Set<String> = []
         for item in items {
             guard known.contains(item.name) else {
-                let names = known.sorted().joined(separator: ", ")
                 let isOfShape = StateShape.Member(rawValue: item.name) != nil
-                let meant =
-                    isOfShape
-                    ? "it tells how a document that is sent is read; "
-                    : Spelling.nearest(to: item.name, among: known).map { "did you mean \($0)? " } ?? ""
-                let advice = known.isEmpty ? "this endpoint takes none" : "\(meant)known parameters: \(names)"
+                let near = Spelling.nearest(to: item.name, among: known).map { "did you mean \($0)? " } ?? ""
+                let meant = isOfShape ? "it tells how a document that is sent is read; " : near
+                let names = "\(meant)known parameters: \(known.sorted().joined(separator: ", "))"
+                let advice = known.isEmpty ? "this endpoint takes none" : names
                 throw Problem(.unknownParameter, "unknown parameter \"\(item.name)\"; \(advice)")
             }
             guard seen.insert(item.name).inserted || lists.contains(item.name) else {
@@ -52,10 +49,8 @@ struct Parameters: Sendable {
     /// The value of a parameter that is a non-negative whole number.
     package func count(_ name: String) throws(Problem) -> Int? {
         guard let value = self[name] else { return nil }
-        guard let count = value.wholeNumber else {
-            throw .malformed("\(name) must be a whole number, not \"\(value)\"")
-        }
-        return count
+        if let count = value.wholeNumber { return count }
+        throw .malformed("\(name) must be a whole number, not \"\(value)\"")
     }
 
     /// The value of a parameter in decimal seconds; `bounds` are in milliseconds.
@@ -86,12 +81,12 @@ struct Parameters: Sendable {
         return try Since(named: value)
     }
 
+    /// The parameters that most endpoints allow to be repeated.
+    static let lists: Set<String> = ["session", StateShape.Member.idAt.rawValue]
+
     /// The members of a shape, and `shape`, which overrides the session's shape.
     static let shape = Set(shapeNames)
-    private static let shapeNames = StateShape.Member.allCases.map(\.rawValue) + [nativeShape]
-    /// The members that may be repeated.
-    static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
-    private static let nativeShape = "shape"
+    private static let shapeNames = StateShape.Member.allCases.map(\.rawValue) + ["shape"]
 
     /// The members of the body's shape in the query, by name; the parts of an id keep their order.
     var shapeMembers: [String] {
@@ -102,7 +97,7 @@ struct Parameters: Sendable {
     /// The body's shape; nil if the query names none.
     func shape() throws(Problem) -> StateShape? {
         let members = items.compactMap { item in StateShape.Member(rawValue: item.name).map { ($0, item.value) } }
-        if let value = self[Self.nativeShape] {
+        if let value = self["shape"] {
             guard value == "native" else { throw .malformed("shape must be \"native\", not \"\(value)\"") }
             guard members.isEmpty else { throw .malformed("shape=native takes no pointers") }
             return .native

@@ -24,7 +24,8 @@ struct GetSession: ReadingEndpoint {
             fields.append(Field("Diffserver-Stale", "\(seconds)"))
         }
         if RevisionTags(call.head, "if-none-match")?.matches(revision) == true {
-            return .now(.notModified(Array(fields.dropFirst()), unsent: view.documentSize(projection)))
+            let body = Body.unsent(view.documentSize(projection))
+            return .now(Response(status: 304, fields: Array(fields.dropFirst()), body: body, isCompressible: true))
         }
         try view.checkRoom()
         return .now(Response(status: 200, fields: fields, body: view.document(projection), isCompressible: true))
@@ -112,15 +113,12 @@ struct DeleteSession: SessionEndpoint {
 
 /// The list of sessions by name, in pages.
 enum GetSessions {
-    private static let standardLimit = 100
-    private static let limits = 1...1000
+    static let parameters: Set<String> = ["prefix", "after", "limit", "source"]
 
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
-        let limit = try call.parameters.count("limit") ?? standardLimit
-        guard limits.contains(limit) else {
-            throw .malformed("limit must be from \(limits.lowerBound) to \(limits.upperBound), not \(limit)")
-        }
+        let limit = try call.parameters.count("limit") ?? 100
+        guard (1...1000).contains(limit) else { throw .malformed("limit must be from 1 to 1000, not \(limit)") }
         let (asked, after) = (try start("prefix", call), try start("after", call))
         try call.checkAcceptance()
         let own = if case .writer(let key) = call.identity { key.prefix } else { "" }
@@ -135,13 +133,11 @@ enum GetSessions {
             source.list(of: name)?.readiness(sessionExists: exists, patience: .zero) ?? .done(.success(()))
         return .later { pending in
             readiness.whenDone { result in
-                if case .failure(let failure) = result {
-                    return call.answer(pending) { () throws(Problem) in
-                        if failure == .missing { return .now(response(call)) }
-                        throw Problem(failure, of: name)
-                    }
+                switch result {
+                case .success: list(SessionRange(prefix: name, after: "", limit: 1), call, pending, only: name)
+                case .failure(.missing): pending.answer(call.finish(response(call)))
+                case .failure(let failure): pending.answer(call.refusal(Problem(failure, of: name)))
                 }
-                list(SessionRange(prefix: name, after: "", limit: 1), call, pending, only: name)
             }
         }
     }

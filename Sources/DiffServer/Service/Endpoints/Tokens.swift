@@ -6,31 +6,20 @@ import SnapshotViews
 
 /// Mints a client's token for sessions, which need not exist yet.
 enum PostTokens {
-    private static let defaultSeconds = 3600
-
-    /// For the session in the path.
+    /// For the session in the path, or else those in the body.
     @Sendable
-    static func prepare(_ call: Call) throws(Problem) -> Answer {
-        { (body) throws(Problem) in
-            let envelope = try envelope(body)
-            return try mint(call, envelope, for: [call.session])
-        }
-    }
+    static func prepare(_ call: Call) -> Answer { { (body) throws(Problem) in try mint(body, call) } }
 
-    /// For the sessions in the body.
-    @Sendable
-    static func prepareForSeveral(_ call: Call) throws(Problem) -> Answer {
-        { (body) throws(Problem) in
-            let envelope = try envelope(body, "sessions")
-            let names = try sessions(envelope)
-            for name in names where !call.identity.has(.write, session: name) {
-                throw Problem(.forbidden, "this key does not cover \"\(name)\"")
-            }
-            return try mint(call, envelope, for: names)
+    private static func mint(_ body: consuming [UInt8], _ call: Call) throws(Problem) -> Reply {
+        let required = call.named == nil ? ["sessions"] : []
+        let members = Envelope.Members(
+            states: [], values: ["ttl", "scope", "view", "client_id"] + required, required: required)
+        let envelope: Envelope
+        do throws(StateError) { envelope = try Envelope(json: body, members: members) } catch { throw Problem(error) }
+        let sessions = if let name = call.named { [name] } else { try sessions(envelope) }
+        for name in sessions where !call.identity.has(.write, session: name) {
+            throw Problem(.forbidden, "this key does not cover \"\(name)\"")
         }
-    }
-
-    private static func mint(_ call: Call, _ envelope: Envelope, for sessions: [String]) throws(Problem) -> Reply {
         let token = try token(envelope, for: sessions)
         let signed = call.service.access.secrets.signed(token)
         guard signed.utf8.count <= Token.maxBytes else {
@@ -47,12 +36,6 @@ enum PostTokens {
     }
 
     // MARK: The body
-
-    private static func envelope(_ body: consuming [UInt8], _ required: String...) throws(Problem) -> Envelope {
-        let members = Envelope.Members(
-            states: [], values: ["ttl", "scope", "view", "client_id"] + required, required: required)
-        do throws(StateError) { return try Envelope(json: body, members: members) } catch { throw Problem(error) }
-    }
 
     private static func sessions(_ envelope: Envelope) throws(Problem) -> [String] {
         guard let names = envelope.values["sessions"]?.strings, !names.isEmpty else {
@@ -71,7 +54,7 @@ enum PostTokens {
     }
 
     private static func token(_ envelope: Envelope, for sessions: [String]) throws(Problem) -> Token {
-        let seconds = envelope.values["ttl"].map { $0.integer ?? 0 } ?? defaultSeconds
+        let seconds = envelope.values["ttl"].map { $0.integer ?? 0 } ?? 3600
         guard (1...Session.Settings.maxTimeToLive).contains(seconds) else {
             throw .wrongMember(
                 "/ttl", "ttl must be a whole number of seconds from 1 to \(Session.Settings.maxTimeToLive)")
@@ -93,8 +76,7 @@ enum PostTokens {
     private static func client(_ envelope: Envelope) throws(Problem) -> String? {
         guard let value = envelope.values["client_id"] else { return nil }
         guard let client = value.string, Token.clientBytes.contains(client.utf8.count) else {
-            throw .wrongMember(
-                "/client_id", "client_id must be a string of 1 to \(Token.clientBytes.upperBound) bytes")
+            throw .wrongMember("/client_id", "client_id must be a string of 1 to \(Token.clientBytes.upperBound) bytes")
         }
         return client
     }
@@ -111,22 +93,13 @@ enum PostTokens {
 
 /// Revokes tokens of a session, on all nodes of the store, and ends their streams and held requests.
 enum DeleteTokens {
-    /// All that were made before now.
+    /// The one with the id in the path, or else all that were made before now.
     @Sendable
-    static func answer(_ call: Call) throws(Problem) -> Reply { try revoke(nil, call) }
-
-    /// The one with an id.
-    @Sendable
-    static func answerForOne(_ call: Call) throws(Problem) -> Reply {
-        let id = call.captures["jti"]
-        guard Token.clientBytes.contains(id.utf8.count) else {
+    static func answer(_ call: Call) throws(Problem) -> Reply {
+        let id = call.captures.value(of: "jti")
+        if let id, !Token.clientBytes.contains(id.utf8.count) {
             throw .malformed("a token's jti has at most \(Token.clientBytes.upperBound) bytes")
         }
-        return try revoke(id, call)
-    }
-
-    /// - Parameter id: of the only one; nil for all.
-    private static func revoke(_ id: String?, _ call: Call) throws(Problem) -> Reply {
         let name = id.map { "\(call.session)/\($0)" } ?? call.session
         guard call.service.table.revocations.hasRoom(for: name) else {
             throw Problem(
