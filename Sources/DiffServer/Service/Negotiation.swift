@@ -18,30 +18,24 @@ struct Acceptance: Sendable {
 
     var isAnything: Bool { ranges.isEmpty }
 
-    /// The weight of a media type: that of the most specific matching range, or 0.
-    private func weight(of type: String) -> (weight: Int, place: Int, exactness: Int) {
-        if ranges.isEmpty { return (1000, 0, 0) }
+    /// The weight of a media type, that of the most specific matching range or 0, and what decides between equals.
+    private func rating(of type: String) -> (weight: Int, exactness: Int, order: Int) {
         let family = type.prefix { $0 != "/" } + "/*"
         for (exactness, name) in [(2, type), (1, String(family)), (0, "*/*")] {
             guard let place = ranges.firstIndex(where: { $0.value == name }) else { continue }
-            return (ranges[place].weight, place, exactness)
+            return (ranges[place].weight, exactness, -place)
         }
         return (0, 0, 0)
     }
 
-    func accepts(_ type: String) -> Bool { weight(of: type).weight > 0 }
+    func accepts(_ type: String) -> Bool { isAnything || rating(of: type).weight > 0 }
 
     /// The best of several types; the first one on a tie, nil if none is accepted.
     func best(of types: [String]) -> String? {
-        if ranges.isEmpty { return types.first }
-        let rated = types.map { (type: $0, rating: weight(of: $0)) }.filter { $0.rating.weight > 0 }
-        let best = rated.max { one, other in
-            if one.rating.weight != other.rating.weight { return one.rating.weight < other.rating.weight }
-            if one.rating.exactness != other.rating.exactness { return one.rating.exactness < other.rating.exactness }
-            return one.rating.place > other.rating.place
-        }
-        // `max` returns the last of equals, but the first is wanted.
-        return best.flatMap { best in rated.first { $0.rating == best.rating } }?.type
+        if isAnything { return types.first }
+        let rated = types.map { (type: $0, rating: rating(of: $0)) }.filter { $0.rating.weight > 0 }
+        // Reversed, since `max` returns the last of equals.
+        return rated.reversed().max { $0.rating < $1.rating }?.type
     }
 }
 
@@ -64,12 +58,10 @@ struct ChangesForm: Sendable, Hashable {
     /// Whether it is JSON without a type of its own.
     var isPlain: Bool { mediaType == Self.mediaTypes[0] }
 
-    static let patchType = MediaType.jsonPatch
-
     static func mediaType(_ dialect: Dialect) -> String { "application/vnd.diffserver.\(dialect.rawValue)+json" }
 
     /// All media types of changes, the default first.
-    static let mediaTypes = ["application/json", patchType] + Dialect.allCases.map(mediaType)
+    static let mediaTypes = ["application/json", MediaType.jsonPatch] + Dialect.allCases.map(mediaType)
 
     private static let dialects = Dictionary(uniqueKeysWithValues: Dialect.allCases.map { (mediaType($0), $0) })
 
@@ -84,13 +76,12 @@ struct ChangesForm: Sendable, Hashable {
     /// `?dialect=` wins, then `Accept`, then `keyed`.
     init(named: Dialect?, _ acceptance: Acceptance) throws(Problem) {
         if let dialect = named {
-            let own = Self.mediaType(dialect)
+            let (own, patch) = (Self.mediaType(dialect), MediaType.jsonPatch)
             self.dialect = dialect
             isBarePatch =
-                dialect == .jsonPatch
-                && acceptance.best(of: [own, "application/json", Self.patchType]) == Self.patchType
+                dialect == .jsonPatch && acceptance.best(of: [own, "application/json", patch]) == patch
             let isPlain = dialect == .keyed || !acceptance.accepts(own)
-            mediaType = isBarePatch ? Self.patchType : isPlain ? "application/json" : own
+            mediaType = isBarePatch ? patch : isPlain ? "application/json" : own
             return
         }
         if acceptance.isAnything {
@@ -99,7 +90,7 @@ struct ChangesForm: Sendable, Hashable {
         }
         guard let type = acceptance.best(of: Self.mediaTypes) else { throw .notAcceptable(Self.mediaTypes) }
         mediaType = type
-        isBarePatch = type == Self.patchType
+        isBarePatch = type == MediaType.jsonPatch
         dialect = isBarePatch ? .jsonPatch : Self.dialects[type] ?? .keyed
     }
 }
@@ -135,7 +126,7 @@ extension Problem {
             fields: [Field("Accept-Post", "application/json")])
     }
 
-    /// Refuses a body that is not a merge patch; nil for a body without a Content-Type.
+    /// - Parameter name: the type of a body that is not a merge patch; nil if it names none.
     static func noMergePatch(_ name: String?) -> Problem {
         let reason = name.map { "\"\($0)\" is no merge patch" } ?? "the body has no Content-Type"
         return Problem(
@@ -156,16 +147,15 @@ extension RevisionTags {
     init?(_ head: RequestHead, _ name: String) {
         let values = head.values(of: name)
         guard !values.isEmpty else { return nil }
-        self.init(isAny: values.count == 1 && values[0] == "*", texts: head.list(name).map(Self.opaque))
+        self.init(isAny: values == ["*"], texts: head.list(name).map(Self.opaque))
     }
 
     /// The text between the quotes, without the suffix of a content coding.
     private static func opaque(_ tag: String) -> String {
-        var text = tag[...]
-        if text.hasPrefix("W/") { text = text.dropFirst(2) }
+        let text = tag.dropFirst(tag.hasPrefix("W/") ? 2 : 0)
         guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return "" }
-        text = text.dropFirst().dropLast()
-        return String(text.hasSuffix(";gzip") ? text.dropLast(5) : text)
+        let name = text.dropFirst().dropLast()
+        return String(name.dropLast(name.hasSuffix(";gzip") ? 5 : 0))
     }
 }
 
@@ -188,13 +178,7 @@ extension Response {
     /// A JSON answer that no cache keeps.
     init(status: Int = 200, json: [UInt8], fields: [Field] = [], isCompressible: Bool = true) {
         self.init(
-            status: status, fields: .uncachedJSON + fields, body: .bytes(json),
-            isCompressible: isCompressible)
-    }
-
-    /// The answer to a client that already has the body, of `count` octets.
-    static func notModified(_ fields: [Field], unsent count: Int) -> Response {
-        Response(status: 304, fields: fields, body: .unsent(count), isCompressible: true)
+            status: status, fields: .uncachedJSON + fields, body: .bytes(json), isCompressible: isCompressible)
     }
 }
 

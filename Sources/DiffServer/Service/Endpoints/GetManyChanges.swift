@@ -17,7 +17,7 @@ enum GetManyChanges {
         let pace = try EventForm.pace(call.parameters)
         let options = try ChangesOptions(call, streams: true)
         guard !options.form.isBarePatch else {
-            throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != ChangesForm.patchType })
+            throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != MediaType.jsonPatch })
         }
         for base in bases { call.countView(options.projection, of: base.session) }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }

@@ -71,8 +71,6 @@ enum GetPage {
 /// A file in the binary (the playground, the page of a list, the JavaScript client, the description) or the operator's.
 struct GetFile: Sendable {
     private let body: Body
-    private let count: Int
-    private let type: String
     private let tag: String
     private let fields: [Field]
     /// Those of a 304, too.
@@ -97,40 +95,30 @@ struct GetFile: Sendable {
 
     private init(_ file: page_file) {
         let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
-        body = .shared(SharedBody(bytes, in: Self.memory, isPermanent: true))
-        count = bytes.count
         let name = String(cString: file.name)
-        type = Self.type(of: name)
-        let others = Self.sources[name]
-        fields = others.map { PagePolicy(of: bytes, scripts: "'self'", others: $0).fields } ?? []
-        tag = Self.tag(of: bytes)
+        let policy = Self.sources[name].map { PagePolicy(of: bytes, scripts: "'self'", others: $0).fields } ?? []
         let isOfClient = name.hasSuffix(".js") && !name.contains("/")
-        common = Self.common(tag) + (isOfClient ? [CrossOrigin.anyOrigin] : [])
+        self.init(
+            name, bytes, .shared(SharedBody(bytes, in: Self.memory, isPermanent: true)),
+            common: isOfClient ? [CrossOrigin.anyOrigin] : [], others: policy)
     }
 
     /// The operator's page. It is not shared, so that what is on its way out is counted.
-    fileprivate init(page bytes: [UInt8]) {
-        (body, count, type, fields) = (.bytes(bytes), bytes.count, Self.type(of: "page.html"), [])
-        tag = Self.tag(of: bytes)
-        common = Self.common(tag)
-    }
+    fileprivate init(page bytes: [UInt8]) { self.init("page.html", bytes, .bytes(bytes), common: [], others: []) }
 
-    /// Not with the process's own key: a tag must survive a restart.
-    private static func tag(of bytes: [UInt8]) -> String {
-        String(bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }, radix: 16)
-    }
-
-    private static func common(_ tag: String) -> [Field] {
-        [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
-    }
-
-    private static func type(of name: String) -> String {
-        switch name.split(separator: ".").last {
-        case "html": "text/html; charset=utf-8"
-        case "js": "text/javascript; charset=utf-8"
-        case "json": "application/json"
-        default: "text/plain; charset=utf-8"
-        }
+    private init(_ name: String, _ bytes: [UInt8], _ body: Body, common: [Field], others: [Field]) {
+        let type =
+            switch name.split(separator: ".").last {
+            case "html": "text/html; charset=utf-8"
+            case "js": "text/javascript; charset=utf-8"
+            case "json": "application/json"
+            default: "text/plain; charset=utf-8"
+            }
+        // Not with the process's own key: a tag must survive a restart.
+        tag = String(bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }, radix: 16)
+        self.body = body
+        self.common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")] + common
+        fields = [Field("Content-Type", type)] + self.common + others
     }
 
     /// The file of a path, which must be in the binary.
@@ -158,11 +146,9 @@ struct GetFile: Sendable {
     @Sendable
     func answer(_ call: OpenCall) -> Response {
         if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
-            return .notModified(common, unsent: count)
+            return Response(status: 304, fields: common, body: .unsent(body.count), isCompressible: true)
         }
-        return Response(
-            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: body,
-            isCompressible: true)
+        return Response(status: 200, fields: fields, body: body, isCompressible: true)
     }
 }
 
@@ -179,9 +165,8 @@ private struct PagePolicy: Sendable {
     ///   - others: further directives, each with its semicolon.
     init(of page: [UInt8], scripts: String = "", others: String = "") {
         func sources(_ tag: String, _ more: String = "") -> String {
-            let all = [more] + Self.contents(of: tag, in: page).map(Self.hash)
-            let some = all.filter { !$0.isEmpty }
-            return some.isEmpty ? "'none'" : some.joined(separator: " ")
+            let all = (more.isEmpty ? [] : [more]) + Self.contents(of: tag, in: page).map(Self.hash)
+            return all.isEmpty ? "'none'" : all.joined(separator: " ")
         }
         fields = [
             Field(
