@@ -299,10 +299,11 @@ package final class DiffService: Service {
         return finish(response, head, label)
     }
 
-    /// Logs the origin of a web page that may not read its answers.
+    /// Logs the origin of a web page that may not read its answers, and cannot tell why.
     private func noteForeignOrigin(_ head: RequestHead) {
         if let origin = head["origin"], !access.admits(origin: origin, head), CrossOrigin.isOrigin(origin) {
-            journal.logOnce(refusedOrigin: origin)
+            guard journal.isNews(origin) else { return }
+            journal.log("a page of \(origin) was refused: allow it with --origin \(origin)", level: "warning")
         }
     }
 

@@ -133,7 +133,8 @@ final class Outages: Sendable {
     }
 
     private func log(_ message: String, _ source: SourceName, _ list: String, level: String = "info") {
-        let section: [(String, LogValue)] = source.section.map { [("section", .text($0))] } ?? []
-        journal.log(message, level: level, [("list", .text(list)), ("session", .text(source.session))] + section)
+        journal.log(
+            message, level: level,
+            [("list", .text(list)), ("session", .text(source.session)), ("section", .ifAny(source.section))])
     }
 }

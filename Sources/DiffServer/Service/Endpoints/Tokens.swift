@@ -27,7 +27,12 @@ enum PostTokens {
                 .limitExceeded, "a token may have at most \(Token.maxBytes) bytes: shorten the view",
                 limit: Token.maxBytes, actual: signed.utf8.count)
         }
-        call.service.journal.record(token, by: call.identity.logged)
+        call.service.journal.log(
+            "token minted",
+            [
+                ("who", .ifAny(call.identity.logged)), ("sessions", .text(sessions.joined(separator: ","))),
+                ("client_id", .ifAny(token.client)), ("jti", .ifAny(token.id)),
+            ])
         var object = JSONObject()
         object.text("token", signed)
         object.text("expiresAt", token.expires.text)
@@ -115,7 +120,12 @@ enum DeleteTokens {
                 call.loop.schedule(after: .milliseconds(1)) {
                     call.answer(pending) { () throws(Problem) in
                         try call.get(result)
-                        call.service.journal.recordRevocation(of: call.session, id, by: call.identity.logged)
+                        call.service.journal.log(
+                            "tokens revoked",
+                            [
+                                ("who", .ifAny(call.identity.logged)), ("session", .text(call.session)),
+                                ("jti", .ifAny(id)),
+                            ])
                         return .now(Response(status: 204))
                     }
                 }

@@ -40,13 +40,14 @@ package final class Journal: Sendable {
     /// Whether slow requests are logged.
     var logsSlow: Bool { longest.load(ordering: .relaxed) < .max }
 
-    package func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
+    /// The names and values behind a message; those that are nil are left out.
+    package typealias Members = [(String, LogValue?)]
+
+    package func log(_ message: String, level: String = "info", _ members: Members = []) {
         guard format != .none else { return }
         output.append(line(message, level, members)) { [self] count in
-            let words =
-                count.map { "\($0) log lines were dropped here" }
-                ?? "dropping log lines: the log is not read fast enough"
-            return line(words, "warning", [])
+            let dropped = count.map { "\($0) log lines were dropped here" }
+            return line(dropped ?? "dropping log lines: the log is not read fast enough", "warning", [])
         }
     }
 
@@ -55,21 +56,15 @@ package final class Journal: Sendable {
         if isNews(session) { log(message, level: "error", [("session", .text(session))]) }
     }
 
-    /// Logs, as seldom, that a web page cannot read its answers: the page itself cannot tell why.
-    func logOnce(refusedOrigin origin: String) {
-        if isNews(origin) {
-            log("a page of \(origin) was refused: allow it with --origin \(origin)", level: "warning")
-        }
-    }
-
-    private func isNews(_ name: String) -> Bool {
+    /// Whether a session or an origin is not in the log yet, or many others came since.
+    func isNews(_ name: String) -> Bool {
         troubled.withLock { troubled in
             if troubled.count >= mostTroubled, !troubled.contains(name) { troubled.removeAll() }
             return troubled.insert(name).inserted
         }
     }
 
-    private func line(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
+    private func line(_ message: String, _ level: String, _ members: Members) -> [UInt8] {
         switch format {
         case .none: []
         case .text: Array("\(WallTime.presentText) \(Self.text(message, level, members))\n".utf8)
@@ -78,19 +73,19 @@ package final class Journal: Sendable {
     }
 
     /// A line without its time.
-    static func text(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> String {
-        let line = message.printable.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }
-            .joined()
-        return ([level == "info" ? line : "\(level): \(line)"] + members.map { "\($0.0)=\($0.1.text)" }).joined(
-            separator: " ")
+    static func text(_ message: String, _ level: String, _ members: Members) -> String {
+        let scalars = message.printable.unicodeScalars
+        let line = scalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }.joined()
+        let words = members.compactMap { name, value in value.map { "\(name)=\($0.text)" } }
+        return ([level == "info" ? line : "\(level): \(line)"] + words).joined(separator: " ")
     }
 
-    static func json(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
+    static func json(_ message: String, _ level: String, _ members: Members) -> [UInt8] {
         var line = JSONObject()
         line.text("time", WallTime.presentText)
         line.text("level", level)
         line.text("message", message)
-        for (name, value) in members {
+        for case (let name, let value?) in members {
             line.name(of: name)
             switch value {
             case .text(let text): line.writer.append(string: text.printable)
@@ -102,10 +97,8 @@ package final class Journal: Sendable {
 
     /// Writes what must be read even without a log, such as why the process ends; as a line of JSON if the log is JSON.
     package func insist(_ message: String, level: String) {
-        let lines = {
-            message.split(separator: "\n").map { "\(WallTime.presentText) \(String($0).escaped)\n" }.joined()
-        }
-        output.append(format == .json ? Self.json(message, level, []) : Array(lines().utf8))
+        let lines = message.split(separator: "\n").map { "\(WallTime.presentText) \(String($0).escaped)\n" }
+        output.append(format == .json ? Self.json(message, level, []) : Array(lines.joined().utf8))
     }
 
     /// Logs a request, without its query, which may contain private names of items or, by mistake, a token. One that
@@ -115,25 +108,20 @@ package final class Journal: Sendable {
         let isBug = exchange.status == 500 && label.problem == nil
         guard logsRequests.load(ordering: .relaxed) || isBug else { return }
         let head = exchange.head
-        var members: [(String, LogValue)] = [
-            ("method", .text(exchange.method?.name ?? "-")), ("path", .text(head?.instance ?? "-")),
-            ("status", .number(exchange.knownStatus)),
-        ]
-        if let problem = label.problem { members.append(("problem", .text(problem.name))) }
-        if let who = exchange.note.caller { members.append(("who", .text(who))) }
-        members += Self.session(of: head)
-        members += [
-            ("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut)),
-            ("microseconds", .number(Int(exchange.nanoseconds / 1000))), ("peer", .text(exchange.peer.address)),
-            ("requestId", .text(exchange.requestID)),
-        ]
-        if let parent = TraceParent.value(of: head) { members.append(("traceparent", .text(parent))) }
-        log("request", level: isBug ? "error" : "info", members)
+        log(
+            "request", level: isBug ? "error" : "info",
+            [
+                ("method", .text(exchange.method?.name ?? "-")), ("path", .text(head?.instance ?? "-")),
+                ("status", .number(exchange.knownStatus)), ("problem", .ifAny(label.problem?.name)),
+                ("who", .ifAny(exchange.note.caller)), ("session", Self.session(of: head)),
+                ("bytesIn", .number(exchange.bytesIn)), ("bytesOut", .number(exchange.bytesOut)),
+                ("microseconds", .number(Int(exchange.nanoseconds / 1000))), ("peer", .text(exchange.peer.address)),
+                ("requestId", .text(exchange.requestID)), ("traceparent", .ifAny(TraceParent.value(of: head))),
+            ])
     }
 
-    private static func session(of head: RequestHead?) -> [(String, LogValue)] {
-        guard let session = head.flatMap(DiffService.session), SessionName.isWhole(session) else { return [] }
-        return [("session", .text(session))]
+    private static func session(of head: RequestHead?) -> LogValue? {
+        head.flatMap(DiffService.session).flatMap { SessionName.isWhole($0) ? .text($0) : nil }
     }
 
     /// Logs a request if it took long, but for the time that it was held, and where that went.
@@ -144,35 +132,17 @@ package final class Journal: Sendable {
         let time = Duration.nanoseconds(exchange.nanoseconds) - (times[.held] ?? .zero)
         guard time.wholeNanoseconds > longest else { return }
         let milliseconds = { (time: Duration) in LogValue.number(Int(time.wholeNanoseconds / 1_000_000)) }
-        var members: [(String, LogValue)] = [
+        var members: Members = [
             ("method", .text(exchange.method?.name ?? "-")),
             ("route", .text(exchange.head.map(DiffService.route)?.rawValue ?? "-")),
+            ("session", Self.session(of: exchange.head)), ("status", .number(exchange.knownStatus)),
+            ("milliseconds", milliseconds(time)),
         ]
-        members += Self.session(of: exchange.head)
-        members += [("status", .number(exchange.knownStatus)), ("milliseconds", milliseconds(time))]
         for part in RequestTimes.Part.allCases where part != .held {
             members.append((part.rawValue, milliseconds(times[part] ?? .zero)))
         }
         members.append(("requestId", .text(exchange.requestID)))
         log("slow request", level: "warning", members)
-    }
-
-    /// Logs for whom a token was made.
-    func record(_ token: Token, by who: String?) {
-        log(
-            "token minted", who,
-            [("sessions", token.sessions.joined(separator: ",")), ("client_id", token.client), ("jti", token.id)])
-    }
-
-    /// Logs that tokens of a session were revoked.
-    ///
-    /// - Parameter id: of the only one; nil if all were.
-    func recordRevocation(of session: String, _ id: String?, by who: String?) {
-        log("tokens revoked", who, [("session", session), ("jti", id)])
-    }
-
-    private func log(_ message: String, _ who: String?, _ members: [(String, String?)]) {
-        log(message, ([("who", who)] + members).compactMap { name, text in text.map { (name, LogValue.text($0)) } })
     }
 }
 
@@ -197,17 +167,19 @@ package enum LogValue {
     }
 }
 
+extension LogValue? {
+    /// A text, if there is one.
+    package static func ifAny(_ text: String?) -> LogValue? { text.map(LogValue.text) }
+}
+
 extension String {
     /// The text with U+FFFD for each invisible character, except controls below U+007F, which a JSON writer escapes.
     package var printable: String {
         if utf8.allSatisfy({ $0 < 0x7F }) { return self }
-        return String(
-            String.UnicodeScalarView(
-                unicodeScalars.map { $0.isInvisible && $0.value >= 0x7F ? "\u{FFFD}" : $0 }))
+        let shown = unicodeScalars.map { $0.isInvisible && $0.value >= 0x7F ? "\u{FFFD}" : $0 }
+        return String(String.UnicodeScalarView(shown))
     }
-}
 
-extension String {
     /// The text with escapes, as JSON writes them, for each invisible character, and so in one line. O(bytes).
     package var escaped: String {
         if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
