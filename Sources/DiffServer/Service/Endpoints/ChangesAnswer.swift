@@ -97,16 +97,10 @@ package struct ChangesAnswer: Sendable {
         return (with(body), body)
     }
 
-    /// The answer with a shared body.
-    func with(_ body: SharedBody) -> ChangesAnswer {
+    /// The answer with a shared body, or none.
+    func with(_ body: SharedBody?) -> ChangesAnswer {
         var answer = self
         (answer.own, answer.rest) = ([], body)
-        return answer
-    }
-
-    var withoutBody: ChangesAnswer {
-        var answer = self
-        (answer.own, answer.rest) = ([], nil)
         return answer
     }
 
@@ -164,36 +158,26 @@ package struct Destination: Sendable {
 
 extension ChangesAnswer {
     /// The whole state, for a reader without a usable base.
-    init(reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
-        let start = Self.start(ofReset: reset, from: from, to: destination, options)
-        self.init(
-            own: start + Self.end(ofReset: destination, options.form), from: from, to: destination.revision,
-            reset: reset, anchor: destination.window?.anchor, form: options.form)
-    }
-
-    /// The whole state, with everything but the start shared.
+    ///
+    /// - Parameter end: what `end(ofReset:)` returns, if it is shared.
     init(
         reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions,
-        sharing end: SharedBody
+        sharing end: SharedBody? = nil
     ) {
-        let start = Self.start(ofReset: reset, from: from, to: destination, options)
-        self.init(
-            own: start, rest: end, from: from, to: destination.revision, reset: reset, form: options.form)
-    }
-
-    /// The part of a reset that differs between readers.
-    private static func start(
-        ofReset reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions
-    ) -> [UInt8] {
         let form = options.form
-        if form.isBarePatch { return [] }
-        var writer = JSONWriter()
-        begin(from, destination, form, &writer)
-        writeStart(from, destination, options, &writer)
-        writer.append(",\"reset\":\"")
-        writer.append(verbatim: reset.rawValue)
-        writer.append(form.dialect.isAdopted ? "\",\"state\":" : "\",\"rows\":")
-        return writer.bytes()
+        var start: [UInt8] = []
+        if !form.isBarePatch {
+            var writer = JSONWriter()
+            Self.begin(from, destination, form, &writer)
+            Self.writeStart(from, destination, options, &writer)
+            writer.append(",\"reset\":\"")
+            writer.append(verbatim: reset.rawValue)
+            writer.append(form.dialect.isAdopted ? "\",\"state\":" : "\",\"rows\":")
+            start = writer.bytes()
+        }
+        self.init(
+            own: end == nil ? start + Self.end(ofReset: destination, form) : start, rest: end, from: from,
+            to: destination.revision, reset: reset, anchor: destination.window?.anchor, form: form)
     }
 
     /// The part of a reset that is the same for all readers.
@@ -221,21 +205,16 @@ extension ChangesAnswer {
 
     /// A changeset, or the whole state if the changeset exceeds the limits of the options.
     init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
-        self = Self.answer(changeset, from, destination, options)
-    }
-
-    private static func answer(
-        _ changeset: Changeset, _ from: Revision?, _ destination: Destination, _ options: ChangesOptions
-    ) -> ChangesAnswer {
         if let limit = options.style.maxChanges, changeset.counts.total > limit {
-            return ChangesAnswer(reset: .large, from: from, to: destination, options)
+            self.init(reset: .large, from: from, to: destination, options)
+            return
         }
         let form = options.form
-        var writer = JSONWriter(capacity: capacity(for: changeset, to: destination, options))
-        begin(from, destination, form, &writer)
+        var writer = JSONWriter(capacity: Self.capacity(for: changeset, to: destination, options))
+        Self.begin(from, destination, form, &writer)
         let start = writer.count
         if !form.isBarePatch {
-            writeStart(from, destination, options, &writer)
+            Self.writeStart(from, destination, options, &writer)
             if changeset.changesList, form.dialect.isAdopted, form.dialect != .jsonPatch {
                 writer.append(",\"list\":")
                 changeset.writeList(content: options.style.content, into: &writer)
@@ -245,11 +224,12 @@ extension ChangesAnswer {
         let changes = writer.count
         changeset.write(form.dialect, staging: options.style.staging, content: options.style.content, into: &writer)
         if options.style.smallest, destination.snapshot.isShorter(than: writer.count - changes, in: form.dialect) {
-            return ChangesAnswer(reset: .large, from: from, to: destination, options)
+            self.init(reset: .large, from: from, to: destination, options)
+            return
         }
         if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
-        return ChangesAnswer(
-            own: ended(consume writer, jsonFrom: start, form), from: from, to: destination.revision,
+        self.init(
+            own: Self.ended(consume writer, jsonFrom: start, form), from: from, to: destination.revision,
             counts: changeset.counts, anchor: destination.window?.anchor, form: form)
     }
 
@@ -262,9 +242,7 @@ extension ChangesAnswer {
         let (rows, snapshot) = (changeset.counts.insertions + changeset.counts.updates, destination.snapshot)
         let all = snapshot.itemCount + snapshot.sectionCount
         guard rows > 64, all > 0, !destination.isPart, options.style.content == .full, options.form.dialect != .counts
-        else {
-            return small
-        }
+        else { return small }
         // At most a little more than the whole state.
         return small + min(rows, all) * (32 + snapshot.textBytes * 9 / 8 / all)
     }
@@ -352,8 +330,8 @@ struct Warnings: Hashable, Sendable {
         if isEmpty { return }
         writer.append(",\"warnings\":[")
         if hasIdentityChurn { writer.append("{\"code\":\"identity-churn\"}") }
-        for (index, place) in places.prefix(StateWarning.maxCount - (hasIdentityChurn ? 1 : 0)).enumerated() {
-            if index > 0 || hasIdentityChurn { writer.append(byte: UInt8(ascii: ",")) }
+        for place in places.prefix(StateWarning.maxCount - (hasIdentityChurn ? 1 : 0)) {
+            writer.separate()
             writer.append("{\"code\":")
             writer.append(string: place.code)
             writer.append(",\"pointer\":")

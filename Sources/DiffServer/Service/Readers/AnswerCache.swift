@@ -107,7 +107,7 @@ final class AnswerCache: HeadCache {
     /// - Returns: the answer, with a body that can be sent to other readers.
     func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) -> ChangesAnswer {
         let (answer, body) = answer.shared(in: caches.account.outgoing)
-        remember(body, of: answer.withoutBody, key, at: head)
+        remember(body, of: answer.with(nil), key, at: head)
         return answer
     }
 
