@@ -113,10 +113,10 @@ package struct ChangesAnswer: Sendable {
     }
 
     func response(status: Int = 200, fields more: [Field] = []) -> Response {
-        Response(
-            status: status, fields: more.isEmpty ? fields : fields + more,
-            body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own), isCompressible: true)
+        Response(status: status, fields: more.isEmpty ? fields : fields + more, body: body, isCompressible: true)
     }
+
+    var body: Body { rest.map { .shared(prefix: own, $0) } ?? .bytes(own) }
 
     /// Writes the answer as an event.
     ///
@@ -135,11 +135,6 @@ package struct ChangesAnswer: Sendable {
     /// Its length in bytes.
     package var count: Int { own.count + (rest?.count ?? 0) }
 
-    /// Writes the whole answer.
-    func write(into writer: inout JSONWriter) {
-        writer.append(own)
-        rest?.bytes.withUnsafeBytes { writer.append($0.baseAddress!, $0.count) }
-    }
 }
 
 /// The target of an answer: a session's head as the reader sees it, or a state that is not stored.

@@ -104,7 +104,7 @@ private final class ManyAnswers: @unchecked Sendable {
     private let pending: Pending
     private let share: MemoryShare
     /// Parts to be written: bytes that other requests share are copied only once everything is known.
-    private var parts: [Part] = []
+    private var parts: [Body] = []
     /// The length of all parts, with a byte between every two.
     private var length = 0
     /// The cost of the states read so far.
@@ -113,18 +113,6 @@ private final class ManyAnswers: @unchecked Sendable {
     private let deadline = Instant.now + Call.patience
     /// Whether a session did not fit. Later ones are not read.
     private var isFull = false
-
-    private enum Part {
-        case answer(ChangesAnswer)
-        case other([UInt8])
-
-        var count: Int {
-            switch self {
-            case .answer(let answer): answer.count
-            case .other(let bytes): bytes.count
-            }
-        }
-    }
 
     init(_ call: Call, _ bases: [ResumeRequest], _ options: ChangesOptions, _ pending: Pending) {
         (self.call, self.bases, self.options, self.pending) = (call, bases, options, pending)
@@ -169,8 +157,11 @@ private final class ManyAnswers: @unchecked Sendable {
         for (place, part) in parts.enumerated() {
             writer.append(place == 0 ? "{\"answers\":[" : ",")
             switch part {
-            case .answer(let answer): answer.write(into: &writer)
-            case .other(let bytes): writer.append(bytes)
+            case .bytes(let bytes): writer.append(bytes)
+            case .shared(let prefix, let rest):
+                writer.append(prefix)
+                rest.bytes.withUnsafeBytes { writer.append($0.baseAddress!, $0.count) }
+            case .empty, .unsent, .stream: preconditionFailure("a part has bytes")
             }
         }
         writer.append("]}\n")
@@ -180,12 +171,12 @@ private final class ManyAnswers: @unchecked Sendable {
         pending.answer(call.finish(response))
     }
 
-    private func put(_ part: Part) {
+    private func put(_ part: Body) {
         parts.append(part)
         length += part.count + 1
     }
 
-    private func answer(_ result: Result<SessionView?, Problem>) -> Part {
+    private func answer(_ result: Result<SessionView?, Problem>) -> Body {
         let base = bases[parts.count]
         do throws(Problem) {
             guard let view = try result.get() else { throw .noSession(base.session) }
@@ -198,19 +189,19 @@ private final class ManyAnswers: @unchecked Sendable {
                 return later(base)
             }
             guard share.resize(to: length + answer.count) else { throw .crowded }
-            return .answer(answer)
+            return answer.body
         } catch {
             call.isCacheable = false
             return member(of: base, "problem", error.json(instance: call.instance))
         }
     }
 
-    private func later(_ base: ResumeRequest) -> Part { member(of: base, "later", Array("true".utf8)) }
+    private func later(_ base: ResumeRequest) -> Body { member(of: base, "later", Array("true".utf8)) }
 
-    private func member(of base: ResumeRequest, _ name: StaticString, _ value: [UInt8]) -> Part {
+    private func member(of base: ResumeRequest, _ name: StaticString, _ value: [UInt8]) -> Body {
         var object = JSONObject()
         object.text("session", base.session)
         object.json(name, value)
-        return .other(object.bytes())
+        return .bytes(object.bytes())
     }
 }

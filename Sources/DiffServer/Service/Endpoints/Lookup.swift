@@ -31,8 +31,7 @@ struct LookupSubject {
         let found: Snapshot? =
             switch view.resumePoint(revision, projection) {
             case .none: nil
-            case _ where !projection.showsAll:
-                view.seen(at: revision, projection)?.shown(keptIn: caches)
+            case _ where !projection.showsAll: view.seen(at: revision, projection)?.shown(keptIn: caches)
             case .head: head.snapshot
             case .past(let index, _): view.session.state(at: index, isIndexed: isAskedOften)?.snapshot
             }
@@ -48,19 +47,26 @@ protocol LookupElement {
     /// The member of an answer that lists the elements found.
     static var list: StaticString { get }
 
-    static func element(_ id: String, of subject: LookupSubject) -> Self?
-    /// - Parameter revision: nil for the head.
-    static func missing(_ id: String, at revision: Revision?) -> Problem
+    /// The type of the problem that there is none.
+    static var missing: ProblemType { get }
 
     /// The position of an element.
     associatedtype Position: Sendable
 
     /// Reads a position from a query.
     static func position(_ text: String) throws(Problem) -> Position
-    static func element(at position: Position, of subject: LookupSubject) -> Self?
     static func write(_ position: Position, into writer: inout JSONWriter)
 
+    static func element(_ id: String, of state: Snapshot) -> Self?
+    static func element(at position: Position, of state: Snapshot) -> Self?
     func writeLookup(into writer: inout JSONWriter, showsContent: Bool)
+}
+
+extension LookupElement {
+    /// - Parameter revision: nil for the head.
+    static func missing(_ id: String, at revision: Revision?) -> Problem {
+        Problem(missing, "no \(name) \"\(id)\"\(revision.map { " at \($0.text)" } ?? "")")
+    }
 }
 
 /// Looks up one element, by the id in the path.
@@ -78,7 +84,7 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
     func reply(_ view: SessionView) throws(Problem) -> Reply {
         let subject = try LookupSubject(view, at: revision, projection, isAskedOften: false)
         let id = call.captures[Element.name]
-        guard let element = Element.element(id, of: subject) else {
+        guard let element = Element.element(id, of: subject.state) else {
             throw Element.missing(id, at: subject.revision)
         }
         return subject.reply {
@@ -119,8 +125,8 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
         for question in questions {
             let element =
                 switch question {
-                case .id(let id): Element.element(id, of: subject)
-                case .position(let position): Element.element(at: position, of: subject)
+                case .id(let id): Element.element(id, of: subject.state)
+                case .position(let position): Element.element(at: position, of: subject.state)
                 }
             if let element { found.append(element) } else { missing.append(question) }
         }
@@ -154,10 +160,7 @@ extension LookupSubject {
 
 extension Parameters {
     /// The revision requested; nil for the head.
-    fileprivate func revision() throws(Problem) -> Revision? {
-        guard let text = self["revision"] else { return nil }
-        return try Revision(named: text)
-    }
+    fileprivate func revision() throws(Problem) -> Revision? { try self["revision"].map(Revision.init(named:)) }
 }
 
 // MARK: - Elements
@@ -166,12 +169,7 @@ extension Parameters {
 extension StateItem: LookupElement {
     static var name: String { "item" }
     static var list: StaticString { "items" }
-
-    static func element(_ id: String, of subject: LookupSubject) -> StateItem? { subject.state.item(withID: id) }
-
-    static func missing(_ id: String, at revision: Revision?) -> Problem {
-        Problem(.itemNotFound, "no item \"\(id)\"\(revision.map { " at \($0.text)" } ?? "")")
-    }
+    static var missing: ProblemType { .itemNotFound }
 
     /// - Parameter text: `section,row`.
     static func position(_ text: String) throws(Problem) -> ItemPath {
@@ -182,34 +180,31 @@ extension StateItem: LookupElement {
         return ItemPath(section: section, row: row)
     }
 
-    static func element(at path: ItemPath, of subject: LookupSubject) -> StateItem? { subject.state.item(at: path) }
-
     static func write(_ path: ItemPath, into writer: inout JSONWriter) {
         writer.append(verbatim: "[\(path.section),\(path.row)]")
     }
+
+    static func element(_ id: String, of state: Snapshot) -> StateItem? { state.item(withID: id) }
+
+    static func element(at path: ItemPath, of state: Snapshot) -> StateItem? { state.item(at: path) }
 }
 
 /// Sections, by index.
 extension StateSection: LookupElement {
     static var name: String { "section" }
     static var list: StaticString { "sections" }
-
-    static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.state.section(withID: id) }
-
-    static func missing(_ id: String, at revision: Revision?) -> Problem {
-        Problem(.sectionNotFound, "no section \"\(id)\"\(revision.map { " at \($0.text)" } ?? "")")
-    }
+    static var missing: ProblemType { .sectionNotFound }
 
     static func position(_ text: String) throws(Problem) -> Int {
-        guard let index = text.wholeNumber, index < .max else {
-            throw .malformed("at must be a section's index, not \"\(text)\"")
-        }
-        return index
-    }
-
-    static func element(at index: Int, of subject: LookupSubject) -> StateSection? {
-        subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
+        if let index = text.wholeNumber, index < .max { return index }
+        throw .malformed("at must be a section's index, not \"\(text)\"")
     }
 
     static func write(_ index: Int, into writer: inout JSONWriter) { writer.append(index) }
+
+    static func element(_ id: String, of state: Snapshot) -> StateSection? { state.section(withID: id) }
+
+    static func element(at index: Int, of state: Snapshot) -> StateSection? {
+        state.sections.indices.contains(index) ? state.sections[index] : nil
+    }
 }

@@ -56,11 +56,9 @@ final class PostChanges: SessionEndpoint {
         let body = PostedBody(
             StateDocument(consume bytes),
             PostedBody.Rules(
-                shape: shape, takesStates: call.identity.maySendStates,
-                hasSource: list?.hasSource ?? false,
-                refusesEdits: list?.hasHook == false && !call.identity.isWriter,
-                operations: call.identity.operations, limits: service.settings.stateLimits,
-                defaults: service.settings(of: list), section: section,
+                shape: shape, takesStates: call.identity.maySendStates, hasSource: list?.hasSource ?? false,
+                refusesEdits: list?.hasHook == false && !call.identity.isWriter, operations: call.identity.operations,
+                limits: service.settings.stateLimits, defaults: service.settings(of: list), section: section,
                 sectionShapes: list?.sectionShapes ?? [:]))
         self.body = body
         // The body is read against the session it will probably meet, which is most likely similar.
@@ -140,12 +138,9 @@ final class PostChanges: SessionEndpoint {
         let position =
             projection?.window == nil
             ? nil : projection.flatMap { view.destination($0, from: since.position).window?.position }
-        var from = before.map { name(ReaderState(revision: $0)) }
-        if case .revision(let revision) = since { from = revision }
-        if since == .nothing { from = nil }
         var object = JSONObject()
         object.text("session", call.session)
-        object.revision("from", from)
+        object.revision("from", since.orElse(before.map { name(ReaderState(revision: $0)) }).revision)
         object.text("to", name(ReaderState(revision: view.session.head.revision, position: position)).text)
         warnings.write(into: &object.writer)
         return Response(
@@ -166,11 +161,8 @@ enum PostFetch {
             call.times?.enter(.store)
             call.service.store.load(call.session, again: false, on: call.loop).whenDone { found in
                 let before: Session?
-                switch found {
-                case .success(let view): before = view?.session
-                case .failure(let failure):
-                    call.service.note(failure)
-                    return pending.answer(call.refusal(Problem(failure)))
+                do throws(Problem) { before = try call.get(found)?.session } catch {
+                    return pending.answer(call.refusal(error))
                 }
                 call.times?.enter(.source)
                 list.fetch(tracedBy: TraceParent.value(of: call.head)).whenDone { fetched in
@@ -187,8 +179,7 @@ enum PostFetch {
                         call.proceed {
                             call.answer(pending) { () throws(Problem) in
                                 let view = try call.get(result)
-                                return .now(
-                                    try response(view, since: since, before: before, warnings, call, options))
+                                return .now(try response(view, since: since, before: before, warnings, call, options))
                             }
                         }
                     }
