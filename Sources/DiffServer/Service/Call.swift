@@ -6,7 +6,6 @@ import SnapshotKit
 /// An admitted request, without its body. A reference, held by everything done for the request.
 package final class Call: ServiceContext {
     package let head: RequestHead
-    /// The loop of its connection.
     let loop: EventLoop
     let route: Route
     let captures: RouteParameters
@@ -38,9 +37,7 @@ package final class Call: ServiceContext {
     /// Where `sessionCost` found the session, for `expected`.
     private nonisolated(unsafe) var found: SessionSlot?
 
-    /// The same request, about one of the sessions that its query names.
-    ///
-    /// - Parameter deadline: until when it waits for sources.
+    /// The same request, about one of the sessions that its query names. Waits for sources until the deadline.
     func of(_ session: String, until deadline: Instant = .now + Call.patience) -> Call {
         let call = Call(
             head: head, loop: loop, route: route, captures: captures, session: session, identity: identity,
@@ -50,11 +47,8 @@ package final class Call: ServiceContext {
         return call
     }
 
-    /// The same request for a reader that may wait for long. It keeps only what its answers and its log line need of
-    /// its head, and takes a share of memory for what else it keeps, if that is more than usual.
-    ///
-    /// - Parameter lists: how many sessions it follows.
-    /// - Throws: 503 if there is no memory left.
+    /// The same request for a reader that may follow so many lists for long. It keeps only what its answers and its log
+    /// line need of its head, and takes a share of memory for what else it keeps, if that is more than usual.
     func lasting(_ projection: Projection, lists: Int = 1) throws(Problem) -> Call {
         let fields = service.crossOrigin.fields(of: head) + TraceParent.fields(of: head)
         let head = head.shortened(to: fields)
@@ -174,7 +168,6 @@ package final class Call: ServiceContext {
         }
     }
 
-    /// Goes on with the query.
     private func proceed(_ work: (Call) throws(Problem) -> Reply) -> Reply {
         do throws(Problem) {
             parameters = try Parameters(head.query, known: route.parameters, lists: route.lists)
@@ -198,7 +191,6 @@ package final class Call: ServiceContext {
         }
     }
 
-    /// The result of a transaction.
     func get<Value>(_ result: Result<Value, TransactionFailure>) throws(Problem) -> Value {
         do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
     }
@@ -240,7 +232,6 @@ package final class Call: ServiceContext {
         return service.refusal(problem, of: head, route.label, isShared: isShared)
     }
 
-    /// The value of a store's answer.
     func get<Value>(_ result: Result<Value, StoreFailure>) throws(Problem) -> Value {
         do throws(StoreFailure) { return try result.get() } catch {
             service.note(error)

@@ -30,8 +30,7 @@ package final class DiffService: Service {
     package let workers: Workers
     /// Writes the figures of the process.
     let figures: @Sendable (inout MetricsText) -> Void
-    /// Lists that fetch themselves, and the list owners who decide about edits; nil without a file of lists. Set before
-    /// the first request.
+    /// Lists that fetch themselves, or have hooks; nil without a file of lists. Set before the first request.
     private(set) nonisolated(unsafe) var source: (any SessionSource)?
 
     package init(
@@ -205,9 +204,8 @@ package final class DiffService: Service {
         return identity
     }
 
-    /// The peer's rate comes first, so that one address cannot use up the rate of a key that others share.
-    ///
-    /// - Parameter identity: nil for open pages, which count for the address alone.
+    /// The peer's rate comes first, so that one address cannot use up the rate of a key that others share. Open pages,
+    /// without an identity, count for the address alone.
     private func checkRate(_ identity: Identity?, _ peer: Peer) throws(Problem) {
         guard hasRates else { return }
         if let network = peer.network, let wait = peerRateLimit.refuses(network) {
@@ -219,7 +217,6 @@ package final class DiffService: Service {
         }
     }
 
-    /// Whether requests are limited by rate.
     var hasRates: Bool { settings.rate != nil || settings.peerRate != nil }
 
     /// Counts an admitted request as more than one.
@@ -354,8 +351,7 @@ package final class DiffService: Service {
         journal.record(exchange, as: label)
     }
 
-    /// Counts a failure of the store. A damaged record is logged with its session, but once: each reader meets it
-    /// again.
+    /// Counts a failure of the store. A damaged record, which each reader meets again, is logged with its session once.
     func note(_ failure: StoreFailure) {
         metrics.count(failure)
         if case .damaged(let session) = failure {
@@ -410,10 +406,8 @@ extension DiffService {
     /// Announces on request that the server is closing. Everything else continues.
     package func announceEnd() { hasAnnouncedEnd.store(true, ordering: .relaxed) }
 
-    /// Makes streams and held requests end, one after another, within `window`. Those that begin later end by then,
-    /// too.
-    ///
-    /// - Returns: when the last one ends.
+    /// Makes streams and held requests end one after another within `window`, also those that begin later. Returns when
+    /// the last one ends.
     package func dismissReaders(within window: Duration) -> Duration {
         // First, so that none that begins meanwhile is missed.
         lastReader.store((Instant.now + window).nanoseconds, ordering: .sequentiallyConsistent)
@@ -429,7 +423,6 @@ extension DiffService {
         return .nanoseconds(Int64.random(in: 0...max(0, last - Instant.now.nanoseconds)))
     }
 
-    /// Refuses writes from now on.
     package func refuseWrites() { refusesWrites.store(true, ordering: .relaxed) }
 
     /// - Throws: 503 once nobody may write any more.

@@ -165,9 +165,7 @@ extension WriteCondition {
         noneMatch = RevisionTags(call.head, "if-none-match")
     }
 
-    /// Ignores `If-None-Match`.
-    ///
-    /// - Parameter views: the views through which the client sees the session.
+    /// Ignores `If-None-Match`. The client sees the session through the views.
     init(match call: Call, through views: [ViewName] = []) {
         self.init(match: RevisionTags(call.head, "if-match"), isRequired: call.service.settings.requiresIfMatch)
         match?.views = views
@@ -183,7 +181,6 @@ extension Response {
 }
 
 extension [Field] {
-    /// The fields of an answer that no cache keeps.
     static func uncached(_ type: String) -> [Field] {
         [Field("Content-Type", type), Field("Cache-Control", "no-store")]
     }

@@ -6,12 +6,9 @@ import SnapshotKit
 struct Parameters: Sendable {
     private let items: [QueryItem]
 
-    /// No query.
     init() { items = [] }
 
-    /// - Parameters:
-    ///   - known: the endpoint's parameters.
-    ///   - lists: the parameters that may be repeated.
+    /// Reads the known parameters of an endpoint, of which `lists` may be repeated.
     init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
         self.items = items
         var seen: Set<String> = []

@@ -183,7 +183,6 @@ extension Problem {
         }
     }
 
-    /// - Parameter name: the session's.
     package init(_ failure: TransactionFailure, of name: String) {
         switch failure {
         case .refused(let error): self.init(error)
@@ -195,7 +194,6 @@ extension Problem {
         }
     }
 
-    /// - Parameter name: the session's.
     package init(_ failure: SourceFailure, of name: String) {
         switch failure {
         case .missing: self = .noSession(name)
@@ -218,7 +216,6 @@ extension Problem {
         }
     }
 
-    /// - Parameter name: the session's.
     package init(_ end: SessionEnd, of name: String) {
         switch end {
         case .deleted: self.init(.sessionNotFound, "the session \"\(name)\" was deleted")
@@ -274,7 +271,6 @@ extension Problem {
         return problem
     }
 
-    /// A batch of edits that cannot be read or applied.
     package init(_ error: EditError) {
         switch error {
         case .json(let error): self.init(StateError.json(error))
@@ -290,7 +286,6 @@ extension Problem {
         self.init(type, (violations.first?.detail ?? "") + more, errors: violations)
     }
 
-    /// A refusal by HTTPCore.
     package init(_ refusal: Refusal) {
         switch refusal {
         case .malformed(let reason): self.init(.malformedRequest, reason.rawValue)

@@ -20,7 +20,6 @@ package final class Route: Sendable {
     let pattern: String
     /// Several routes may share a name.
     let name: RouteName
-    /// The label of this route's answers.
     let label: AnswerLabel
     let work: Work
     /// Nil if the route is open to all.
@@ -72,7 +71,6 @@ package final class Route: Sendable {
 }
 
 let routes = Router<Route>(allRoutes.map { .init($0.method, $0.pattern, $0) })
-/// The path patterns of all routes.
 let routePatterns = allRoutes.map(\.pattern)
 
 /// The whole service on one screen.

@@ -30,19 +30,12 @@ package protocol ListedSession: AnyObject, Sendable {
     var holdsChanges: Bool { get }
     /// The shapes of sections that have their own, which edits follow.
     var sectionShapes: SectionShapes { get }
-    /// What a reader must wait for; nil for nothing.
-    ///
-    /// - Parameter patience: the longest that the reader waits if there is a session already.
+    /// What a reader must wait for, no longer than its patience if there is a session already; nil for nothing.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>?
-    /// Asks the source now. There must be one.
-    ///
-    /// - Parameter trace: the `traceparent` of the request that wants it.
-    /// - Returns: what was left out of its answer.
+    /// Asks the source, which there must be, for a request with this `traceparent`. Returns what its answer left out.
     func fetch(tracedBy trace: String?) -> Progress<[StateWarning], SourceFailure>
     /// Why the last fetch failed, for callers who may know.
     var failureDetail: String? { get }
-    /// The consent of the list's owner that the edits of a request need; nil if nobody has to agree.
-    ///
-    /// - Parameter key: the key of a request that may be repeated.
+    /// The consent that the edits of a request need, by its Idempotency-Key; nil if nobody has to agree.
     func consent(for call: Call, key: ReplayWindow.Key?, body: [UInt8]) -> (any Consent)?
 }

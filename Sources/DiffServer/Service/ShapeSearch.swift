@@ -38,7 +38,6 @@ struct ShapeSearch: Sendable {
         case edits
     }
 
-    /// The cost of advice.
     var cost: WorkCost { .text(body.byteCount, times: ShapeGuess.likelyCost + (tried == nil ? 0 : 2)) }
 
     /// Advice that would make the documents acceptable; nil if none is found.

@@ -1,7 +1,6 @@
 // Who may use the server: holders of keys or, without keys, programs on this machine. Web pages in a browser reach the
 // loopback too, but their Host, Origin or Sec-Fetch-Site gives them away, as `Forwarded` and the like do most proxies.
-// A proxy that adds no such field and sends the loopback's Host looks like a program on this machine. So behind any
-// proxy a key is needed, and a warning at the start says so.
+// Others look like a program on this machine: a warning at the start says that behind any proxy a key is needed.
 
 import DiffSessions
 import DiffStores
@@ -182,6 +181,5 @@ package final class KeyRing: Sendable {
         current.replace(by: keys)
     }
 
-    /// A new secret of 256 random bits.
     package static func newSecret() -> String { "dsk_" + Base64URL.encode(Digests.random(32)) }
 }

@@ -29,9 +29,8 @@ package struct CrossOrigin: Sendable {
             ])
     }
 
-    /// Whether a text is an http or https origin as browsers serialize it (the URL standard): scheme and host in lower
-    /// case, the port unless it is the scheme's default, and nothing else. Any other text would never match what they
-    /// send.
+    /// Whether a text is an http or https origin as browsers send it (the URL standard): scheme and host in lower case,
+    /// the port unless it is the scheme's default, and nothing else.
     package static func isOrigin(_ text: String) -> Bool {
         guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
             let host = given.encodedHost, given.port != (given.scheme == "http" ? 80 : 443),

@@ -11,7 +11,6 @@ package indirect enum Identity: Sendable {
     case anonymous
     /// A writer with a key, for sessions whose names start with a prefix.
     case writer(KeyRing.Key)
-    /// A client with a token.
     case client(Token, TokenSignature)
 
     /// The owner of a session's idempotency keys. A client may repeat a request with a new token for the same client.
@@ -59,9 +58,7 @@ package indirect enum Identity: Sendable {
         }
     }
 
-    /// Whether it has a permission for a session.
-    ///
-    /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
+    /// Whether it has a permission for a session; nil for several, which are checked one by one later.
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (.anyone, _), (.anonymous, .read), (.writer, .operate), (.writer, .compute), (.writer, .list): true
@@ -77,7 +74,6 @@ package indirect enum Identity: Sendable {
 
     var isAnonymous: Bool { if case .anonymous = self { true } else { false } }
 
-    /// Whether it has a key.
     package var isWriter: Bool { if case .writer = self { true } else { false } }
 
     /// Whether it has a key or a token, which may be withdrawn.
@@ -100,7 +96,6 @@ enum Permission: Sendable {
     case compute
     /// Listing sessions: any key, which sees the sessions with its prefix.
     case list
-    /// Reading a session.
     case read
     /// Editing a session; with a key, also posting whole states.
     case edit

@@ -4,9 +4,8 @@ import HTTPCore
 import SnapshotKit
 
 extension DiffService {
-    /// Whether anybody may read a session. One with a source is as public as the file says, also before it is made.
-    ///
-    /// - Parameter setting: its own; nil if there is no session.
+    /// Whether anybody may read a session, by its own setting (nil if there is no session). One with a source is as
+    /// public as the file says, also before it is made.
     func isPublic(_ name: String, _ setting: Bool?) -> Bool {
         guard let list = source?.list(of: name), setting == nil || list.hasSource else { return setting ?? false }
         return list.settings.isPublic ?? false

@@ -112,7 +112,6 @@ package struct Token: RevocableToken, Sendable, Equatable {
     /// Whether any scope permits edits. A token with a view must not edit: it could change what it cannot see.
     var mayEdit: Bool { scopes.contains { $0 != .read } }
 
-    /// The operations allowed in its edits.
     var operations: Set<EditOperation> {
         let mayAll = scopes.contains(.edit)
         return Set(EditOperation.allCases.filter { mayAll || scopes.contains(.operation($0)) })

@@ -45,7 +45,6 @@ struct ChangesOptions: Hashable, Sendable {
 }
 
 extension ChangesOptions {
-    /// - Parameter streams: whether the endpoint can stream events.
     /// - Throws: 403 if the caller may not read.
     init(_ call: Call, streams: Bool = false) throws(Problem) {
         let projection = try call.windowedProjection()
@@ -118,10 +117,7 @@ package struct ChangesAnswer: Sendable {
 
     var body: Body { rest.map { .shared(prefix: own, $0) } ?? .bytes(own) }
 
-    /// Writes the answer as an event.
-    ///
-    /// - Parameter start: the beginning of the event, for this reader alone.
-    /// - Returns: its length in bytes.
+    /// Writes the answer as an event, after its beginning for this reader alone. Returns its length in bytes.
     func write(to writer: StreamWriter, after start: [UInt8]) -> Int {
         let own = start.isEmpty ? own : start + own
         if !own.isEmpty { writer.write(own) }
@@ -152,9 +148,7 @@ package struct Destination: Sendable {
 }
 
 extension ChangesAnswer {
-    /// The whole state, for a reader without a usable base.
-    ///
-    /// - Parameter end: what `end(ofReset:)` returns, if it is shared.
+    /// The whole state, for a reader without a usable base; `end(ofReset:)` may be shared.
     init(
         reset: ResetReason, from: Revision?, to destination: Destination, _ options: ChangesOptions,
         sharing end: SharedBody? = nil

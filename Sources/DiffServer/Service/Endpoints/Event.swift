@@ -6,9 +6,7 @@ package enum Event {
     /// How long clients wait before they reconnect, in milliseconds.
     private static let delay = 1000
 
-    /// The beginning of a stream: the delay before a reconnect, and the revision to resume from.
-    ///
-    /// - Parameter id: the revision; empty for none.
+    /// The beginning of a stream: the delay before a reconnect, and the revision to resume from, empty for none.
     static func primer(_ id: String) -> [UInt8] {
         Array((id.isEmpty ? "retry: \(delay)\n\n" : "retry: \(delay)\n\nid: \(id)\n\n").utf8)
     }
@@ -29,9 +27,7 @@ package enum Event {
         Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)
     }
 
-    /// Writes an event of a single session's stream, up to the JSON of its changeset or reset.
-    ///
-    /// - Parameter base: the revision that a reconnect resumes from.
+    /// Writes an event of a single session's stream, up to its JSON. A reconnect resumes from `base`.
     static func begin(_ base: Revision?, _ writer: inout JSONWriter) {
         writer.append("event: changes\n")
         if let base {
@@ -42,8 +38,7 @@ package enum Event {
         writer.append("data: ")
     }
 
-    /// Ends an event and joins the lines of its JSON, which begins at `start`. Line breaks there can only be white
-    /// space.
+    /// Ends an event, and joins the lines of its JSON from `start` on: line breaks there can only be white space.
     static func ended(_ event: consuming [UInt8], jsonFrom start: Int = 0) -> [UInt8] {
         if event[start...].contains(0x0A) || event[start...].contains(0x0D) {
             event = event[..<start] + event[start...].filter { $0 != 0x0A && $0 != 0x0D }

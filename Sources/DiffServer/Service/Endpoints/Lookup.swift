@@ -13,10 +13,7 @@ struct LookupSubject {
     let showsContent: Bool
     let state: Snapshot
 
-    /// - Parameters:
-    ///   - revision: the value of `?revision=`; nil for the head.
-    ///   - projection: the part of the session that the client sees.
-    ///   - isAskedOften: whether a table of ids pays off, as it does from a handful of look-ups on.
+    /// - Parameter isAskedOften: whether a table of ids pays off, as it does from a handful of look-ups on.
     init(_ view: SessionView, at revision: Revision?, _ projection: Projection, isAskedOften: Bool) throws(Problem) {
         let head = view.session.head
         showsContent = revision == nil
@@ -50,10 +47,8 @@ protocol LookupElement {
     /// The type of the problem that there is none.
     static var missing: ProblemType { get }
 
-    /// The position of an element.
     associatedtype Position: Sendable
 
-    /// Reads a position from a query.
     static func position(_ text: String) throws(Problem) -> Position
     static func write(_ position: Position, into writer: inout JSONWriter)
 

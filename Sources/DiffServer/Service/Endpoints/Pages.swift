@@ -159,10 +159,8 @@ struct GetFile: Sendable {
 private struct PagePolicy: Sendable {
     let fields: [Field]
 
-    /// - Parameters:
-    ///   - page: HTML with inline scripts and styles in elements, never in attributes. O(bytes).
-    ///   - scripts: sources of other scripts.
-    ///   - others: further directives, each with its semicolon.
+    /// For a page with inline scripts and styles in elements, never in attributes. `scripts` are sources of others, and
+    /// `others` further directives, each with its semicolon. O(bytes).
     init(of page: [UInt8], scripts: String = "", others: String = "") {
         func sources(_ tag: String, _ more: String = "") -> String {
             let all = (more.isEmpty ? [] : [more]) + Self.contents(of: tag, in: page).map(Self.hash)

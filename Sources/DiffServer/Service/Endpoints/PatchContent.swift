@@ -13,13 +13,11 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         changes = try PostChanges(call)
     }
 
-    /// The nesting around the patch, in the body of the edit that it stands for.
-    private static var depth: Int { 5 }
-
     func operation(_ body: consuming [UInt8]) throws(Problem) -> ChangeSession {
         let patch: JSONSlice
         do throws(JSONError) {
-            let maxDepth = call.service.settings.stateLimits.maxDepth - Self.depth
+            // It is nested in the body of the edit that it stands for.
+            let maxDepth = call.service.settings.stateLimits.maxDepth - 5
             patch = try JSONSlice(document: StateDocument.withoutMark(body), maxDepth: maxDepth)
         } catch { throw Problem(StateError.json(error)) }
         var writer = JSONWriter(capacity: patch.text.count + 128)
@@ -52,11 +50,10 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         if violations.first?.code == "unknown-id" { return Element.missing(call.captures[Element.name], at: nil) }
         // Pointers are relative to the body, which is the patch.
         let place = "/edits/0/\(Element.list)/0/patch"
-        return Problem(
-            EditError.refused(
-                violations.map { violation in
-                    let pointer = violation.pointer.replacing(place, with: "", maxReplacements: 1)
-                    return Violation(pointer: pointer, code: violation.code, detail: violation.detail)
-                }))
+        let relative = violations.map { violation in
+            let pointer = violation.pointer.replacing(place, with: "", maxReplacements: 1)
+            return Violation(pointer: pointer, code: violation.code, detail: violation.detail)
+        }
+        return Problem(EditError.refused(relative))
     }
 }

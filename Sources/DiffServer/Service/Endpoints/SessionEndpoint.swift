@@ -15,9 +15,7 @@ protocol SessionEndpoint: Sendable {
     /// Parses the body.
     func operation(_ body: consuming [UInt8]) throws(Problem) -> Operation
 
-    /// Renders the answer.
-    ///
-    /// - Parameter slot: the session's slot; nil if there is no session.
+    /// Renders the answer. Without a session there is no slot.
     func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
 
     /// The problem to answer with if the operation was not carried out.

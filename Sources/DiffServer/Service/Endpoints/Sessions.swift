@@ -102,11 +102,10 @@ struct GetSettings: ReadingEndpoint {
 /// Deletes a session, if there is one.
 struct DeleteSession: SessionEndpoint {
     let call: Call
-    private let condition: WriteCondition
 
-    init(_ call: Call) { (self.call, condition) = (call, WriteCondition(call)) }
+    init(_ call: Call) { self.call = call }
 
-    func operation(_ body: consuming [UInt8]) -> RemoveSession { RemoveSession(condition: condition) }
+    func operation(_ body: consuming [UInt8]) -> RemoveSession { RemoveSession(condition: WriteCondition(call)) }
 
     func reply(_ outcome: Void, in slot: SessionSlot?) -> Reply { .now(Response(status: 204)) }
 }

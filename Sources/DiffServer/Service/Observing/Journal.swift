@@ -37,7 +37,6 @@ package final class Journal: Sendable {
 
     private static func nanoseconds(_ slow: Int?) -> Int64 { slow.map { Int64($0) * 1_000_000 } ?? .max }
 
-    /// Whether slow requests are logged.
     var logsSlow: Bool { longest.load(ordering: .relaxed) < .max }
 
     /// The names and values behind a message; those that are nil are left out.

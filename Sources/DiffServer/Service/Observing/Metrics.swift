@@ -123,7 +123,6 @@ package final class Metrics: Sendable {
 
     // MARK: Text
 
-    /// All metrics.
     func text(of service: DiffService) -> String {
         let tally = tally.withLock { tally in
             var copy = tally
