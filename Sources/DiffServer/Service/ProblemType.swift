@@ -20,18 +20,13 @@ package enum ProblemType: Int, CaseIterable, Sendable {
         self.init(rawValue: index)
     }
 
-    private struct Row {
-        let name: String
-        let status: Int
-        let title: String
-        var advice = ""
-    }
+    private typealias Row = (name: String, status: Int, title: String, advice: String)
 
     private static let rows = table.split(separator: "\n").reduce(into: [Row]()) { rows, line in
         if line.hasPrefix(" ") { return rows[rows.count - 1].advice += " " + line.trimmed }
         let words = line.split(separator: " ", maxSplits: 2).map(String.init)
         guard words.count == 3, let status = Int(words[1]) else { preconditionFailure("a row is malformed: \(line)") }
-        rows.append(Row(name: words[0], status: status, title: words[2]))
+        rows.append((words[0], status, words[2], ""))
     }
 
     /// Each type's name, status and title, and below them its advice.

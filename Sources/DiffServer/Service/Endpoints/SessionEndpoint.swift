@@ -38,16 +38,13 @@ extension Call {
     ) throws(Problem) -> Reply {
         let operation = try endpoint.operation(body)
         switch Transaction(operation, for: self).run() {
-        case .done(let result):
-            return try reply(endpoint, result)
+        case .done(let result): return try reply(endpoint, result)
         case .pending(let promise):
             return .later { [self] pending in
                 promise.whenKept { [self] result in
                     offLoop { [self] in
                         if pending.isGone { return }
-                        answer(pending) { () throws(Problem) in
-                            try reply(endpoint, result)
-                        }
+                        answer(pending) { () throws(Problem) in try reply(endpoint, result) }
                     }
                 }
             }

@@ -64,11 +64,8 @@ package final class Journal: Sendable {
     }
 
     private func line(_ message: String, _ level: String, _ members: Members) -> [UInt8] {
-        switch format {
-        case .none: []
-        case .text: Array("\(WallTime.presentText) \(Self.text(message, level, members))\n".utf8)
-        case .json: Self.json(message, level, members)
-        }
+        if format == .json { return Self.json(message, level, members) }
+        return Array("\(WallTime.presentText) \(Self.text(message, level, members))\n".utf8)
     }
 
     /// A line without its time.
