@@ -177,14 +177,7 @@ package final class Call: ServiceContext {
 
     // MARK: Reading
 
-    /// Reads the session's head, from the store if need be.
-    func view() -> Progress<SessionView, TransactionFailure> {
-        Transaction(ReadSession(), for: self).run().map { [table = service.table] in
-            SessionView($0.slot, $0.outcome, of: table, $0.share)
-        }
-    }
-
-    /// The same; nil if there is no session.
+    /// Reads the session's head, from the store if need be; nil if there is no session.
     func find() -> Progress<SessionView?, TransactionFailure> {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in
             done.outcome.map { SessionView(done.slot, $0, of: table, done.share) }

@@ -329,7 +329,7 @@ package final class DiffService: Service {
     func remarked(_ options: ChangesOptions, of session: String) -> ChangesOptions {
         guard let staleness = staleness(of: session) else { return options }
         var options = options
-        options.remarks.staleness = staleness
+        options.staleness = staleness
         return options
     }
 

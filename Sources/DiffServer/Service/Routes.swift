@@ -112,7 +112,7 @@ private let allRoutes: [Route] = [
         .session(withBody: PatchContent<StateSection>.self), .edit, PostChanges.parameters, isJSON: false),
     Route(
         .post, "/v1/sessions/{session}/sections/{section}/changes", .sectionChanges,
-        .session(withBody: PostSection.self), .write, PostSection.parameters, isJSON: false),
+        .session(withBody: PostChanges.self), .write, PostChanges.sectionParameters, isJSON: false),
     Route(
         .get, "/v1/sessions/{session}/sections", .sections, .session(GetElements<StateSection>.self), .read,
         ["at", "id", "revision", "view"], lists: ["at", "id"]),

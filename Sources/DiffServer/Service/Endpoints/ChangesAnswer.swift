@@ -38,8 +38,10 @@ struct ChangesOptions: Hashable, Sendable {
     var style: ChangesStyle
     /// The part of the session that the client shows.
     var projection: Projection
-    /// What the answer says besides the changes.
-    var remarks = Remarks()
+    /// The seconds since the session's source was last heard from, if that is too long ago. Like warnings, it is left
+    /// out of a bare patch.
+    var staleness: Int?
+    var warnings = Warnings()
 
     var form: ChangesForm { style.form }
 }
@@ -54,22 +56,6 @@ extension ChangesOptions {
             throw .malformed("\(dialect.rawValue) cannot show a window: leave out at or around")
         }
         self.init(style: style, projection: projection)
-    }
-}
-
-/// What an answer says besides the changes. A bare patch has no room for it.
-struct Remarks: Hashable, Sendable {
-    /// The seconds since the session's source was last heard from, if that is too long ago.
-    var staleness: Int?
-    var warnings = Warnings()
-
-    /// Writes the remarks as the next members of an object, if there are any.
-    fileprivate func write(into writer: inout JSONWriter) {
-        if let staleness {
-            writer.append(",\"stale\":")
-            writer.append(staleness)
-        }
-        warnings.write(into: &writer)
     }
 }
 
@@ -261,7 +247,11 @@ extension ChangesAnswer {
             writer.append(",\"window\":")
             window.write(into: &writer)
         }
-        options.remarks.write(into: &writer)
+        if let staleness = options.staleness {
+            writer.append(",\"stale\":")
+            writer.append(staleness)
+        }
+        options.warnings.write(into: &writer)
     }
 }
 

@@ -3,7 +3,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// A new state or edits in, and what changed out.
+/// A new state, edits, or the rows of a section in, and what changed out.
 final class PostChanges: SessionEndpoint {
     let call: Call
     /// The shape in the query.
@@ -15,8 +15,13 @@ final class PostChanges: SessionEndpoint {
     private let isReload: Bool
     /// Whether the client prefers an answer without changes.
     private let prefersMinimal: Bool
+    /// The section that the body is about; nil for the whole state.
+    private let section: PostedBody.SectionTarget?
     /// Parameters of the request, except those of the body's shape.
     static let parameters = ChangesStyle.parameters.union(Projection.parameters).union(["since", "reload"])
+    /// Those of a request about a section. The path says which one it is about.
+    static let sectionParameters = parameters.union(Parameters.shape)
+        .subtracting(StateShape.Member.ofSections.map(\.rawValue))
 
     /// Set before the operation is carried out, and read afterwards.
     private nonisolated(unsafe) var body: PostedBody?
@@ -34,16 +39,16 @@ final class PostChanges: SessionEndpoint {
         }
         if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
         prefersMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
+        let id = call.route.name == .sectionChanges ? call.captures[StateSection.name] : nil
+        section = id.map { id in
+            let scope = call.parameters[StateShape.Member.idScope.rawValue]
+            return PostedBody.SectionTarget(id: id, scopesIDs: scope.map { $0 == "section" })
+        }
     }
 
     // MARK: The request
 
-    func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession { try operation(bytes, of: nil) }
-
-    /// - Parameter section: the section that the body is about; nil for the whole state.
-    func operation(
-        _ bytes: consuming [UInt8], of section: PostedBody.SectionTarget?
-    ) throws(Problem) -> ChangeSession {
+    func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession {
         let key = try key()
         var parameters = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
         if let section { parameters.append("section=\(section.id)") }
@@ -114,16 +119,16 @@ final class PostChanges: SessionEndpoint {
         let status = isNew ? 201 : 200
         let fields: [Field] = isNew ? [.location(of: call.session)] : []
         guard var options, !prefersMinimal else { return .now(minimal(from: before, view, status, fields)) }
-        options.remarks.staleness = call.service.staleness(of: call.session)
+        options.staleness = call.service.staleness(of: call.session)
         if let before, let changeset, !isReload, options.projection.showsAll,
             since == .absent || since == .revision(before)
         {
             // The write's own changeset will do.
-            options.remarks.warnings = warnings.adding(changeset)
+            options.warnings = warnings.adding(changeset)
             let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
             return .now(call.service.counted(answer).response())
         }
-        options.remarks.warnings = warnings.seen(in: view, options.projection)
+        options.warnings = warnings.seen(in: view, options.projection)
         // By the name that a reader of all its rows would know.
         let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
         let write = changeset.flatMap { changeset in before.map { WriteStep(from: $0, changeset) } }
@@ -175,10 +180,10 @@ enum PostFetch {
                         if case .unavailable = failure, let detail = list.failureDetail { problem.detail = detail }
                         return pending.answer(call.refusal(problem))
                     }
-                    call.view().whenDone { result in
+                    call.find().whenDone { result in
                         call.proceed {
                             call.answer(pending) { () throws(Problem) in
-                                let view = try call.get(result)
+                                guard let view = try call.get(result) else { throw .noSession(call.session) }
                                 return .now(try response(view, since: since, before: before, warnings, call, options))
                             }
                         }
@@ -198,7 +203,7 @@ enum PostFetch {
         let since = since.orElse(base)
         let write = view.isUsable(since, options.projection) ? nil : before.flatMap { view.step(from: $0) }
         var options = call.service.remarked(options, of: call.session)
-        options.remarks.warnings = warnings.seen(in: view, options.projection)
+        options.warnings = warnings.seen(in: view, options.projection)
         let answer = call.service.counted(view.answer(since: since, options, after: write))
         guard before == nil else { return answer.response() }
         return answer.response(status: 201, fields: [.location(of: call.session)])

@@ -13,7 +13,7 @@ enum PostDiff {
             let new = envelope.states["new"]!.seen(options.projection)
             let changeset = Changeset(from: old, to: new)
             var options = options
-            options.remarks.warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection)
+            options.warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection)
                 .adding(changeset)
             let answer = ChangesAnswer(
                 changeset, from: nil, to: Destination(snapshot: new, isPart: !options.projection.showsAll), options)

@@ -215,7 +215,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         let action = machine.handle(.worked(.found(view.session.head.revision, isStale: staleness != nil)))
         guard case .compare(let comparison) = action else { return perform(action) }
         var options = options
-        options.remarks.staleness = staleness
+        options.staleness = staleness
         guard view.isLong(options.projection, from: comparison.base?.revision, since: comparison.since.revision) else {
             return finish(view.update(comparison, options), with: view, isStale: staleness != nil)
         }
