@@ -161,18 +161,19 @@ extension Options {
     /// Reads the page that is served at `/page`, of at most 1 MiB; nil for the built-in one.
     ///
     /// - Throws: if it cannot be read now.
-    private func ownPage() throws(UsageError) -> (@Sendable () throws(OwnPageError) -> [UInt8])? {
+    private func ownPage() throws(UsageError) -> (@Sendable () throws(Problem) -> [UInt8])? {
         guard let pagePath else { return nil }
-        let read = { @Sendable () throws(OwnPageError) -> [UInt8] in
+        let problem = { @Sendable (reason: String) in
+            Problem(.routeNotFound, "the --page cannot be read: \(reason)")
+        }
+        let read = { @Sendable () throws(Problem) -> [UInt8] in
             // A pipe would keep the loop waiting.
-            guard FileStamp(pagePath) != nil else { throw OwnPageError(reason: "there is no such file") }
+            guard FileStamp(pagePath) != nil else { throw problem("there is no such file") }
             do throws(Files.Failure) { return try Files.read(pagePath, atMost: 1 << 20) } catch {
-                throw OwnPageError(reason: error.reason)
+                throw problem(error.reason)
             }
         }
-        do throws(OwnPageError) { _ = try read() } catch {
-            throw UsageError("the --page cannot be read: \(error.reason)")
-        }
+        do throws(Problem) { _ = try read() } catch { throw UsageError(error.detail) }
         return read
     }
 

@@ -1,13 +1,6 @@
 import DiffSessions
 import SnapshotKit
 
-/// Why the operator's own page cannot be read, in words.
-package struct OwnPageError: Error {
-    package let reason: String
-
-    package init(reason: String) { self.reason = reason }
-}
-
 /// What an operator decides about requests and their sessions.
 package struct ServiceSettings: Sendable {
     /// The longest body of a request, in bytes.
@@ -24,8 +17,8 @@ package struct ServiceSettings: Sendable {
     package var rate: Int?
     /// Requests per second of one peer; nil for no limit.
     package var peerRate: Int?
-    /// Reads the operator's own HTML for `/page`, or says why it cannot; nil for the built-in page of a list.
-    package var ownPage: (@Sendable () throws(OwnPageError) -> [UInt8])?
+    /// Reads the operator's own HTML for `/page`; nil for the built-in page of a list.
+    package var ownPage: (@Sendable () throws(Problem) -> [UInt8])?
 
     package init() {}
 

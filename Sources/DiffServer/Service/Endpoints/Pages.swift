@@ -34,7 +34,7 @@ enum GetProblem {
         </style>
         """
     /// The same for all, since nothing else in a page is inline.
-    private static let policy = PagePolicy(of: Array(style.utf8))
+    private static let policy = PagePolicy.fields(of: Array(style.utf8))
 
     @Sendable
     static func answer(_ call: OpenCall) throws(Problem) -> Response {
@@ -52,7 +52,7 @@ enum GetProblem {
             </html>
 
             """
-        let fields = [Field("Content-Type", "text/html; charset=utf-8")] + policy.fields
+        let fields = [Field("Content-Type", "text/html; charset=utf-8")] + policy
         return Response(status: 200, fields: fields, body: .bytes(Array(page.utf8)))
     }
 }
@@ -62,9 +62,7 @@ enum GetPage {
     @Sendable
     static func answer(_ call: OpenCall) throws(Problem) -> Response {
         guard let read = call.service.settings.ownPage else { return GetFile["page.html"].answer(call) }
-        do throws(OwnPageError) { return GetFile(page: try read()).answer(call) } catch {
-            throw Problem(.routeNotFound, "the --page cannot be read: \(error.reason)")
-        }
+        return GetFile(page: try read()).answer(call)
     }
 }
 
@@ -96,7 +94,7 @@ struct GetFile: Sendable {
     private init(_ file: page_file) {
         let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
         let name = String(cString: file.name)
-        let policy = Self.sources[name].map { PagePolicy(of: bytes, scripts: "'self'", others: $0).fields } ?? []
+        let policy = Self.sources[name].map { PagePolicy.fields(of: bytes, scripts: "'self'", others: $0) } ?? []
         let isOfClient = name.hasSuffix(".js") && !name.contains("/")
         self.init(
             name, bytes, .shared(SharedBody(bytes, in: Self.memory, isPermanent: true)),
@@ -156,17 +154,15 @@ struct GetFile: Sendable {
 // by their hashes, computed from the bytes sent: there is no list to maintain, and nothing injected into a page runs.
 
 /// The policy of one page.
-private struct PagePolicy: Sendable {
-    let fields: [Field]
-
+private enum PagePolicy {
     /// For a page with inline scripts and styles in elements, never in attributes. `scripts` are sources of others, and
     /// `others` further directives, each with its semicolon. O(bytes).
-    init(of page: [UInt8], scripts: String = "", others: String = "") {
+    static func fields(of page: [UInt8], scripts: String = "", others: String = "") -> [Field] {
         func sources(_ tag: String, _ more: String = "") -> String {
-            let all = (more.isEmpty ? [] : [more]) + Self.contents(of: tag, in: page).map(Self.hash)
+            let all = (more.isEmpty ? [] : [more]) + contents(of: tag, in: page).map(hash)
             return all.isEmpty ? "'none'" : all.joined(separator: " ")
         }
-        fields = [
+        return [
             Field(
                 "Content-Security-Policy",
                 "default-src 'none'; script-src \(sources("script", scripts)); style-src \(sources("style")); \(others)"
