@@ -64,9 +64,7 @@ package final class DiffService: Service {
     private func walk(
         _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, _ note: inout ExchangeNote
     ) throws(Problem) -> Admission {
-        if let name = head.overlongList {
-            throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
-        }
+        if let name = head.overlongList { throw .malformed("\(name) has more than \(FieldList.maxElements) elements") }
         let match = routes.match(head)
         if let answer = options(head, match) { return .answer(finish(answer, head, .options)) }
         switch consume match {
@@ -107,9 +105,7 @@ package final class DiffService: Service {
         case .withoutBody(let work):
             let call = try call(route, captures, head, peer, loop, &note)
             if case .write = route.permission { try checkWritable() }
-            guard head.bodyLength == .none else {
-                return .read(maxBytes: Self.strayBody) { _, _ in call.begin(work) }
-            }
+            guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in call.begin(work) } }
             switch call.begin(work) {
             case .now(let response): return .answer(response)
             case .later(let begin): return .read(maxBytes: 0) { _, _ in .later(begin) }

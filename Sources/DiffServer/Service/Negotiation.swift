@@ -78,8 +78,7 @@ struct ChangesForm: Sendable, Hashable {
         if let dialect = named {
             let (own, patch) = (Self.mediaType(dialect), MediaType.jsonPatch)
             self.dialect = dialect
-            isBarePatch =
-                dialect == .jsonPatch && acceptance.best(of: [own, "application/json", patch]) == patch
+            isBarePatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", patch]) == patch
             let isPlain = dialect == .keyed || !acceptance.accepts(own)
             mediaType = isBarePatch ? patch : isPlain ? "application/json" : own
             return

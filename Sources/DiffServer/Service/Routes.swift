@@ -118,8 +118,7 @@ private let allRoutes: [Route] = [
         ["at", "id", "revision", "view"], lists: ["at", "id"]),
     Route(.get, "/v1/sessions/{session}/settings", .settings, .session(GetSettings.self), .write),
     Route(.post, "/v1/sessions/{session}/tokens", .tokens, .withBody(PostTokens.prepare), .write),
-    Route(
-        .delete, "/v1/sessions/{session}/tokens", .tokens, .withoutBody(DeleteTokens.answer), .write, isJSON: false),
+    Route(.delete, "/v1/sessions/{session}/tokens", .tokens, .withoutBody(DeleteTokens.answer), .write, isJSON: false),
     Route(
         .delete, "/v1/sessions/{session}/tokens/{jti}", .tokens, .withoutBody(DeleteTokens.answer), .write,
         isJSON: false),

@@ -42,14 +42,15 @@ struct ShapeSearch: Sendable {
 
     /// Advice that would make the documents acceptable; nil if none is found.
     func advice() -> Advice? {
-        if body.holdsCommand {
-            return layout == .changes && body.member("edits") == nil ? .edits : nil
-        }
+        if body.holdsCommand { return layout == .changes && body.member("edits") == nil ? .edits : nil }
         if layout == .session, body.member("state") == nil {
             var body = body
             return hasRows(&body, tried.map { StateShape($0) } ?? .native) ? .wrap : nil
         }
-        guard var documents, !holdsOnlySettings else { return nil }
+        // The lists of settings are not rows.
+        let mayBeSettings = layout == .changes || layout == .section
+        if mayBeSettings, body.names(among: Set(Session.Settings.members)) != nil { return nil }
+        guard var documents else { return nil }
         let named = tried ?? namedMapping
         let shape = named.map { StateShape($0) } ?? .native
         // If the documents are valid states, something else was wrong.
@@ -63,8 +64,9 @@ struct ShapeSearch: Sendable {
         guard let first = likely.first else { return nil }
         let guess = documents.new.guess(first, keeping: named, limits)
         guard documents.holdsOld(guess.shape, limits) else { return nil }
-        let other = guess.shape.continuesHead ? likely.dropFirst().first { $0.shape.isFlatByIDs } : nil
-        return .shape(guess, orIfIDs: other)
+        // One list of elements with ids.
+        let other = likely.dropFirst().first { !$0.shape.continuesHead && $0.shape.mapping?.sectionsAt == nil }
+        return .shape(guess, orIfIDs: guess.shape.continuesHead ? other : nil)
     }
 
     private func hasRows(_ document: inout StateDocument, _ shape: StateShape) -> Bool {
@@ -79,11 +81,6 @@ struct ShapeSearch: Sendable {
         mutating func holdsOld(_ shape: StateShape, _ limits: StateLimits) -> Bool {
             old == nil || (try? old?.state(shape, limits: limits)) != nil
         }
-    }
-
-    /// Whether the body holds only settings, whose lists are not rows.
-    private var holdsOnlySettings: Bool {
-        [.changes, .section].contains(layout) && body.names(among: Set(Session.Settings.members)) != nil
     }
 
     /// The shape next to the document.
@@ -110,16 +107,12 @@ struct ShapeSearch: Sendable {
 }
 
 extension StateShape {
-    /// Whether it is one list of elements with ids.
-    fileprivate var isFlatByIDs: Bool { !continuesHead && mapping?.sectionsAt == nil }
-
     /// The shape as a query, without defaults; empty for the native shape.
     package var query: String {
-        essentials.map { "\($0.rawValue)=\(Self.encoded($1))" }.joined(separator: "&")
-    }
-
-    /// Keeps characters that stay readable in a query and mean nothing to a shell.
-    private static func encoded(_ text: String) -> String {
-        Percent.encoded(text, keeping: { Percent.isUnreserved($0) || "/:@".utf8.contains($0) })
+        essentials.map { member, text in
+            // Keeps characters that stay readable in a query and mean nothing to a shell.
+            let value = Percent.encoded(text, keeping: { Percent.isUnreserved($0) || "/:@".utf8.contains($0) })
+            return "\(member.rawValue)=\(value)"
+        }.joined(separator: "&")
     }
 }

@@ -302,11 +302,9 @@ struct Warnings: Hashable, Sendable {
         seen(in: [view.seen(through: projection.views).head.seen.snapshot], projection)
     }
 
-    var isEmpty: Bool { places.isEmpty && !hasIdentityChurn }
-
     /// Writes the warnings as the next member of an object, if there are any. At most 20.
     func write(into writer: inout JSONWriter) {
-        if isEmpty { return }
+        if places.isEmpty, !hasIdentityChurn { return }
         writer.append(",\"warnings\":[")
         if hasIdentityChurn { writer.append("{\"code\":\"identity-churn\"}") }
         for place in places.prefix(StateWarning.maxCount - (hasIdentityChurn ? 1 : 0)) {

@@ -128,8 +128,7 @@ enum GetSessions {
         else { return .now(response(call)) }
         // As for a reader: a list that nobody has read yet is fetched.
         let exists = call.service.table.peek(name) != nil
-        let readiness =
-            source.list(of: name)?.readiness(sessionExists: exists, patience: .zero) ?? .done(.success(()))
+        let readiness = source.list(of: name)?.readiness(sessionExists: exists, patience: .zero) ?? .done(.success(()))
         return .later { pending in
             readiness.whenDone { result in
                 switch result {
