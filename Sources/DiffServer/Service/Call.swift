@@ -54,8 +54,8 @@ package final class Call: ServiceContext {
         let head = head.shortened(to: fields)
         let call = Call(
             head: head, loop: loop, route: route, captures: captures.of(head), session: named, identity: identity,
-            peer: peer, projection: projection, parameters: Parameters(), acceptance: Acceptance(head),
-            service: service, times: times)
+            peer: peer, projection: projection, parameters: Parameters(), acceptance: Acceptance(), service: service,
+            times: times)
         (call.cost, call.scanCount, call.isShared) = (cost, scanCount, isShared)
         call.isCacheable = isMadeByURL && self.parameters["wait"] != nil
         let kept = lists * Subscription.footprint + projection.footprint + (identity.token?.footprint ?? 0)
@@ -88,8 +88,6 @@ package final class Call: ServiceContext {
         guard let named else { preconditionFailure("\(route.name.rawValue) names no session") }
         return named
     }
-
-    var instance: String { head.instance }
 
     /// Refuses a client that does not accept the route's type. Called once the whole query is understood.
     func checkAcceptance() throws(Problem) {
@@ -143,7 +141,7 @@ package final class Call: ServiceContext {
         if route.isJSON { return true }
         let dialect: Dialect? = try? parameters.choice("dialect")
         let form = try? ChangesForm(named: dialect, acceptance)
-        return form?.mediaType == (try? ChangesForm(named: dialect, .anything))?.mediaType
+        return form?.mediaType == (try? ChangesForm(named: dialect, Acceptance()))?.mediaType
     }
 
     /// The first reply: an anonymous caller is told nothing before all its sessions are known to be public.
@@ -182,10 +180,6 @@ package final class Call: ServiceContext {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in
             done.outcome.map { SessionView(done.slot, $0, of: table, done.share) }
         }
-    }
-
-    func get<Value>(_ result: Result<Value, TransactionFailure>) throws(Problem) -> Value {
-        do throws(TransactionFailure) { return try result.get() } catch { throw Problem(error, of: session) }
     }
 
     /// Ends the reader when its token is revoked, or its key or its token's secret withdrawn. Lasts until `leave`.

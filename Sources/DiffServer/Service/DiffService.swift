@@ -57,7 +57,7 @@ package final class DiffService: Service {
     ) -> Admission {
         do throws(Problem) { return try walk(head, peer, loop, &note) } catch {
             let isShared = error.type != .forbidden && isShared(head, peer)
-            return .answer(refusal(error, of: head, .other, isShared: isShared))
+            return .answer(refusal(error, of: head, AnswerLabel(.other), isShared: isShared))
         }
     }
 
@@ -66,7 +66,7 @@ package final class DiffService: Service {
     ) throws(Problem) -> Admission {
         if let name = head.overlongList { throw .malformed("\(name) has more than \(FieldList.maxElements) elements") }
         let match = routes.match(head)
-        if let answer = options(head, match) { return .answer(finish(answer, head, .options)) }
+        if let answer = options(head, match) { return .answer(finish(answer, head, AnswerLabel(.options))) }
         switch consume match {
         case .found(let route, let captures): return try admit(head, peer, loop, &note, to: route, captures)
         case .methodNotAllowed(let allow):

@@ -10,11 +10,7 @@ struct Acceptance: Sendable {
     private let ranges: [Preference]
 
     /// Reads all `Accept` fields; without any, everything is accepted. Skips ranges with malformed weights.
-    init(_ head: RequestHead) { ranges = head.weightedList("accept") }
-
-    private init() { ranges = [] }
-
-    static let anything = Acceptance()
+    init(_ head: RequestHead? = nil) { ranges = head?.weightedList("accept") ?? [] }
 
     var isAnything: Bool { ranges.isEmpty }
 
@@ -67,30 +63,24 @@ struct ChangesForm: Sendable, Hashable {
 
     static let eventType = "text/event-stream"
 
-    init(event dialect: Dialect) {
-        self.dialect = dialect
-        isEvent = true
-        mediaType = Self.eventType
-    }
+}
 
+extension ChangesForm {
     /// `?dialect=` wins, then `Accept`, then `keyed`.
     init(named: Dialect?, _ acceptance: Acceptance) throws(Problem) {
         if let dialect = named {
             let (own, patch) = (Self.mediaType(dialect), MediaType.jsonPatch)
-            self.dialect = dialect
-            isBarePatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", patch]) == patch
-            let isPlain = dialect == .keyed || !acceptance.accepts(own)
-            mediaType = isBarePatch ? patch : isPlain ? "application/json" : own
-            return
+            let isPatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", patch]) == patch
+            let plain = dialect == .keyed || !acceptance.accepts(own) ? Self.mediaTypes[0] : own
+            self.init(dialect: dialect, isBarePatch: isPatch, mediaType: isPatch ? patch : plain)
+        } else if acceptance.isAnything {
+            self.init(dialect: .keyed, mediaType: Self.mediaTypes[0])
+        } else {
+            guard let type = acceptance.best(of: Self.mediaTypes) else { throw .notAcceptable(Self.mediaTypes) }
+            let isPatch = type == MediaType.jsonPatch
+            let dialect = isPatch ? .jsonPatch : Self.dialects[type] ?? .keyed
+            self.init(dialect: dialect, isBarePatch: isPatch, mediaType: type)
         }
-        if acceptance.isAnything {
-            (dialect, mediaType) = (.keyed, Self.mediaTypes[0])
-            return
-        }
-        guard let type = acceptance.best(of: Self.mediaTypes) else { throw .notAcceptable(Self.mediaTypes) }
-        mediaType = type
-        isBarePatch = type == MediaType.jsonPatch
-        dialect = isBarePatch ? .jsonPatch : Self.dialects[type] ?? .keyed
     }
 }
 

@@ -89,7 +89,8 @@ package struct Token: RevocableToken, Sendable, Equatable {
         }
         if let made = claims["iat"] {
             guard let made = made.number, made <= Double(now.seconds + Self.clockSkew) else { return nil }
-            self.made = Self.milliseconds(made)
+            // Rounded down: at worst, a token is revoked too early. A thousandth makes up for inexact fractions.
+            self.made = Int(min(max((made * 1000 + 0.001).rounded(.down), -1e15), 1e15))
         }
         self.sessions = sessions
         // Unknown words permit nothing.
@@ -122,12 +123,6 @@ package struct Token: RevocableToken, Sendable, Equatable {
         guard let list = claims["sessions"] else { return claims["sub"]?.string.map { [$0] } }
         guard claims["sub"] == nil, let names = list.strings else { return nil }
         return (1...maxSessions).contains(names.count) ? names : nil
-    }
-
-    /// Converts a NumericDate to whole milliseconds. Rounds down: at worst, a token is revoked too early. Adds a
-    /// thousandth first, since decimal fractions have no exact double.
-    private static func milliseconds(_ seconds: Double) -> Int {
-        Int(min(max((seconds * 1000 + 0.001).rounded(.down), -1e15), 1e15))
     }
 
     private static func members(_ part: ArraySlice<UInt8>) -> [String: JSONSlice]? {

@@ -27,9 +27,11 @@ struct ChangesStyle: Hashable, Sendable {
             maxChanges = try parameters.count("maxChanges")
             smallest = try parameters.flag("smallest")
         }
+        let event = ChangesForm.eventType
         form =
-            streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType
-            ? ChangesForm(event: dialect ?? .keyed) : try ChangesForm(named: dialect, acceptance)
+            streams && acceptance.best(of: ChangesForm.mediaTypes + [event]) == event
+            ? ChangesForm(dialect: dialect ?? .keyed, isEvent: true, mediaType: event)
+            : try ChangesForm(named: dialect, acceptance)
     }
 }
 
@@ -274,15 +276,10 @@ extension JSONObject {
 struct Warnings: Hashable, Sendable {
     private var places: [StateWarning]
     /// Whether unchanged rows have new ids.
-    private var hasIdentityChurn = false
+    private let hasIdentityChurn: Bool
 
-    init(_ places: [StateWarning] = []) { self.places = places }
-
-    /// Adds the warnings that a changeset causes.
-    func adding(_ changeset: Changeset) -> Warnings {
-        var warnings = self
-        warnings.hasIdentityChurn = changeset.showsIdentityChurn
-        return warnings
+    init(_ places: [StateWarning] = [], of changeset: Changeset? = nil) {
+        (self.places, hasIdentityChurn) = (places, changeset?.showsIdentityChurn ?? false)
     }
 
     /// Drops warnings about items that the reader sees in none of the states.

@@ -63,9 +63,8 @@ struct GetChanges: SessionEndpoint {
 
     /// How long the client wants to wait, in seconds: `?wait=`, or else `Prefer: wait=`.
     private static func wait(_ call: Call) throws(Problem) -> Int? {
-        if let wait = try call.parameters.count("wait") { return min(wait, maxWait) }
-        guard let text = call.head.preferences.first(where: { $0.name == "wait" })?.value else { return nil }
-        return text.wholeNumber.map { min($0, maxWait) }
+        let preferred = { call.head.preferences.first { $0.name == "wait" }?.value.wholeNumber }
+        return (try call.parameters.count("wait") ?? preferred()).map { min($0, maxWait) }
     }
 
     /// The last event that a reconnecting reader has seen.

@@ -192,7 +192,7 @@ private final class ManyAnswers: @unchecked Sendable {
             return answer.body
         } catch {
             call.isCacheable = false
-            return member(of: base, "problem", error.json(instance: call.instance))
+            return member(of: base, "problem", error.json(instance: call.head.instance))
         }
     }
 

@@ -88,12 +88,13 @@ final class PostChanges: SessionEndpoint {
         return keys.first.map { ReplayWindow.Key(writer: call.identity.name(in: call.session), key: $0) }
     }
 
-    var search: ShapeSearch? {
-        body?.refused.map {
+    func problem(_ failure: TransactionFailure) -> Problem {
+        let search = body?.refused.map {
             ShapeSearch(
                 body: $0.document, layout: $0.isSection ? .section : .changes,
                 limits: call.service.settings.stateLimits, tried: $0.shape?.mapping)
         }
+        return Problem(failure, of: call.session).searching(search)
     }
 
     // MARK: The answer
@@ -124,7 +125,7 @@ final class PostChanges: SessionEndpoint {
             since == .absent || since == .revision(before)
         {
             // The write's own changeset will do.
-            options.warnings = warnings.adding(changeset)
+            options.warnings = Warnings(body?.warnings ?? [], of: changeset)
             let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
             return .now(call.service.counted(answer).response())
         }
@@ -183,7 +184,8 @@ enum PostFetch {
                     call.find().whenDone { result in
                         call.proceed {
                             call.answer(pending) { () throws(Problem) in
-                                guard let view = try call.get(result) else { throw .noSession(call.session) }
+                                let found = try result.mapError { Problem($0, of: call.session) }.get()
+                                guard let view = found else { throw .noSession(call.session) }
                                 return .now(try response(view, since: since, before: before, warnings, call, options))
                             }
                         }

@@ -22,7 +22,7 @@ enum PostDiff {
             let new = envelope.states["new"]!.seen(options.projection)
             let changeset = Changeset(from: old, to: new)
             var options = options
-            options.warnings = Warnings(envelope.warnings).seen(in: [old, new], options.projection).adding(changeset)
+            options.warnings = Warnings(envelope.warnings, of: changeset).seen(in: [old, new], options.projection)
             let answer = ChangesAnswer(
                 changeset, from: nil, to: Destination(snapshot: new, isPart: !options.projection.showsAll), options)
             call.service.metrics.count(answer)

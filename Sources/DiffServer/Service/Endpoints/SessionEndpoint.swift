@@ -20,14 +20,9 @@ protocol SessionEndpoint: Sendable {
 
     /// The problem to answer with if the operation was not carried out.
     func problem(_ failure: TransactionFailure) -> Problem
-
-    /// Where to look for a shape if the operation has refused the body.
-    var search: ShapeSearch? { get }
 }
 
 extension SessionEndpoint {
-    var search: ShapeSearch? { nil }
-
     func problem(_ failure: TransactionFailure) -> Problem { Problem(failure, of: call.session) }
 }
 
@@ -56,7 +51,7 @@ extension Call {
     ) throws(Problem) -> Reply {
         switch result {
         case .success(let done): try endpoint.reply(done.outcome, in: done.slot)
-        case .failure(let failure): throw endpoint.problem(failure).searching(endpoint.search)
+        case .failure(let failure): throw endpoint.problem(failure)
         }
     }
 }

@@ -40,8 +40,6 @@ enum PostTokens {
         return .now(Response(status: 201, json: object.body(), isCompressible: false))
     }
 
-    // MARK: The body
-
     private static func sessions(_ envelope: Envelope) throws(Problem) -> [String] {
         guard let names = envelope.values["sessions"]?.strings, !names.isEmpty else {
             throw .wrongMember("/sessions", "sessions must be an array of 1 to \(Token.maxSessions) names")

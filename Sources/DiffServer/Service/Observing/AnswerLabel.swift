@@ -21,9 +21,6 @@ struct AnswerLabel: Sendable, Equatable {
 
     init(code: UInt32) { self.code = code }
 
-    static let other = AnswerLabel(RouteName.other)
-    static let options = AnswerLabel(RouteName.options)
-
     init(_ route: RouteName) { code = Self.index(of: route) }
 
     init(_ problem: ProblemType) { code = (Self.index(of: problem) + 1) << 8 }

@@ -167,13 +167,13 @@ final class EventStream: Subscriber, @unchecked Sendable {
         guard form.isOfMany, problem.type == .sessionNotFound else { return end(problem) }
         var problem = problem
         problem.session = list.name
-        writer.write(Event.end(problem, instance: call.instance))
+        writer.write(Event.end(problem, instance: call.head.instance))
         if let problem = list.restart() { end(problem) }
     }
 
     private func end(_ problem: Problem) {
         guard !writer.isClosed else { return }
-        writer.write(Event.end(problem, instance: call.instance))
+        writer.write(Event.end(problem, instance: call.head.instance))
         close()
     }
 

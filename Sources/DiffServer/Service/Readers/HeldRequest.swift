@@ -62,7 +62,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     func isMissing(_ subscription: Subscription) -> Int { 0 }
 
     func refused(_ subscription: Subscription, _ problem: Problem) {
-        if leave() { finish(problem.response(instance: call.instance), since: .now) }
+        if leave() { finish(problem.response(instance: call.head.instance), since: .now) }
     }
 
     /// - Parameter end: when there was something to answer.
