@@ -173,8 +173,6 @@ package final class Call: ServiceContext {
         } catch { return .now(refusal(error)) }
     }
 
-    // MARK: Reading
-
     /// Reads the session's head, from the store if need be; nil if there is no session.
     func find() -> Progress<SessionView?, TransactionFailure> {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in

@@ -71,11 +71,10 @@ package final class DiffService: Service {
         case .found(let route, let captures): return try admit(head, peer, loop, &note, to: route, captures)
         case .methodNotAllowed(let allow):
             let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .write, &note.caller)
-            if let identity, let session = Self.session(head), !identity.covers(session) {
-                throw .forbidden(identity, .read, session)
-            }
+            let session = Self.session(head)
+            if let identity, let session, !identity.covers(session) { throw .forbidden(identity, .read, session) }
             try checkRate(identity, peer)
-            let isOfSession = Self.session(head) != nil && head.instance.split(separator: "/").count == 3
+            let isOfSession = session != nil && head.instance.split(separator: "/").count == 3
             let meant = isOfSession && head.method == .post ? "; a state is posted to \(head.instance)/changes" : ""
             throw Problem(.methodNotAllowed, "allowed here: \(allow)\(meant)", fields: [Field("Allow", allow)])
         case .notFound:
@@ -313,8 +312,6 @@ package final class DiffService: Service {
     func staleness(of session: String) -> Int? {
         StoreOutage.staleness(of: source?.staleness(of: session), after: storeSilence)
     }
-
-    // MARK: The parts
 
     /// The settings of a session that a writer makes: the file's, if that names the session.
     func settings(of list: (any ListedSession)?) -> Session.Settings {

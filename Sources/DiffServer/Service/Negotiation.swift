@@ -51,9 +51,6 @@ struct ChangesForm: Sendable, Hashable {
     var isOfMany = false
     var mediaType: String
 
-    /// Whether it is JSON without a type of its own.
-    var isPlain: Bool { mediaType == Self.mediaTypes[0] }
-
     static func mediaType(_ dialect: Dialect) -> String { "application/vnd.diffserver.\(dialect.rawValue)+json" }
 
     /// All media types of changes, the default first.

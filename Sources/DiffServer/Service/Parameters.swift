@@ -54,13 +54,12 @@ struct Parameters: Sendable {
     func seconds(_ name: String, milliseconds bounds: ClosedRange<Int>) throws(Problem) -> Duration? {
         guard let value = self[name] else { return nil }
         let isDecimal = value.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
-        guard isDecimal, let seconds = Double(value), (0...1e9).contains(seconds),
-            bounds.contains(Int((seconds * 1000).rounded()))
-        else {
-            let (least, most) = (Double(bounds.lowerBound) / 1000, Double(bounds.upperBound) / 1000)
-            throw .malformed("\(name) must be a number of seconds from \(least) to \(most), not \"\(value)\"")
+        if isDecimal, let seconds = Double(value), (0...1e9).contains(seconds) {
+            let milliseconds = Int((seconds * 1000).rounded())
+            if bounds.contains(milliseconds) { return .milliseconds(milliseconds) }
         }
-        return .milliseconds(Int((seconds * 1000).rounded()))
+        let (least, most) = (Double(bounds.lowerBound) / 1000, Double(bounds.upperBound) / 1000)
+        throw .malformed("\(name) must be a number of seconds from \(least) to \(most), not \"\(value)\"")
     }
 
     /// `true` or `false`, the default.

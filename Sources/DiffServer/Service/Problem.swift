@@ -93,15 +93,11 @@ package struct Problem: Error, Sendable {
     }
 }
 
-// MARK: Problems of more than one place
-
 extension Problem {
     static func wrongMember(_ pointer: String, _ detail: String) -> Problem {
         Problem(StateError.wrongMember(pointer, detail))
     }
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
-    static let statesNeedKey = Problem(
-        .forbidden, #"a token allows only edits, as {"edits":[…]}; a whole state requires a key"#)
     static func notPermitted(_ operations: [EditOperation]) -> Problem {
         Problem(.forbidden, "this token does not allow \(operations.map(\.rawValue).joined(separator: ", "))")
     }
@@ -227,7 +223,8 @@ extension Problem {
 
     package init(_ error: StateError) {
         switch error {
-        case .unwanted: self = .statesNeedKey
+        case .unwanted:
+            self.init(.forbidden, #"a token allows only edits, as {"edits":[…]}; a whole state requires a key"#)
         case .json(let error):
             let detail = error.isOfEmptyText ? "the body is empty, but JSON is expected" : error.description
             self.init(.malformedJSON, detail)

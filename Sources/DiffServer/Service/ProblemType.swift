@@ -25,8 +25,7 @@ package enum ProblemType: Int, CaseIterable, Sendable {
     private static let rows = table.split(separator: "\n").reduce(into: [Row]()) { rows, line in
         if line.hasPrefix(" ") { return rows[rows.count - 1].advice += " " + line.trimmed }
         let words = line.split(separator: " ", maxSplits: 2).map(String.init)
-        guard words.count == 3, let status = Int(words[1]) else { preconditionFailure("a row is malformed: \(line)") }
-        rows.append((words[0], status, words[2], ""))
+        rows.append((words[0], Int(words[1])!, words[2], ""))
     }
 
     /// Each type's name, status and title, and below them its advice.

@@ -4,12 +4,9 @@ import SnapshotKit
 /// What an endpoint does once the body has arrived.
 package typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
-/// The route of a request, for metrics and logs.
+/// The route of a request, for metrics and logs: `options` for OPTIONS on any, `other` if none matched.
 enum RouteName: String, CaseIterable, Sendable {
-    /// No route matched.
-    case other
-    /// OPTIONS on any route, including preflights.
-    case options
+    case other, options
     case diff, shape, list, session, changes, fetch, changesOfMany, item, items
     case section, sectionChanges, sections, settings, tokens, livez, readyz, page, openapi, metrics, hot, problems
 }

@@ -54,16 +54,16 @@ struct ShapeSearch: Sendable {
         let named = tried ?? namedMapping
         let shape = named.map { StateShape($0) } ?? .native
         // If the documents are valid states, something else was wrong.
-        if (try? documents.new.state(shape, limits: limits)) != nil, documents.holdsOld(shape, limits) { return nil }
+        if (try? documents.new.state(shape, limits: limits)) != nil, isValid(&documents.old, shape) { return nil }
         if var lenient = named {
             lenient.skipsInvalid = true
             let shape = StateShape(lenient)
-            if hasRows(&documents.new, shape) { return documents.holdsOld(shape, limits) ? .skip : nil }
+            if hasRows(&documents.new, shape) { return isValid(&documents.old, shape) ? .skip : nil }
         }
         let likely = documents.new.likelyShapes(limits, isFlat: layout == .section)
         guard let first = likely.first else { return nil }
         let guess = documents.new.guess(first, keeping: named, limits)
-        guard documents.holdsOld(guess.shape, limits) else { return nil }
+        guard isValid(&documents.old, guess.shape) else { return nil }
         // One list of elements with ids.
         let other = likely.dropFirst().first { !$0.shape.continuesHead && $0.shape.mapping?.sectionsAt == nil }
         return .shape(guess, orIfIDs: guess.shape.continuesHead ? other : nil)
@@ -73,14 +73,8 @@ struct ShapeSearch: Sendable {
         (try? document.state(shape, limits: limits)).map { $0.snapshot.itemCount > 0 } ?? false
     }
 
-    private struct Documents {
-        var new: StateDocument
-        var old: StateDocument?
-
-        /// Whether the old one, if there is one, is a state of a shape.
-        mutating func holdsOld(_ shape: StateShape, _ limits: StateLimits) -> Bool {
-            old == nil || (try? old?.state(shape, limits: limits)) != nil
-        }
+    private func isValid(_ document: inout StateDocument?, _ shape: StateShape) -> Bool {
+        document == nil || (try? document?.state(shape, limits: limits)) != nil
     }
 
     /// The shape next to the document.
@@ -89,19 +83,19 @@ struct ShapeSearch: Sendable {
     }
 
     /// The refused documents; nil if there are none.
-    private var documents: Documents? {
+    private var documents: (new: StateDocument, old: StateDocument?)? {
         let isBare = tried != nil || body.member("state") == nil
         switch layout {
         case .changes where body.member("edits") != nil, .section where body.member("edits") != nil: return nil
-        case .changes where isBare, .section where isBare: return Documents(new: body)
+        case .changes where isBare, .section where isBare: return (body, nil)
         case .section: return nil
         // An invalid shape must be mended first.
         case .changes, .session:
             guard body.member("shape") == nil || namedMapping != nil else { return nil }
-            return body.member("state").map { Documents(new: $0) }
+            return body.member("state").map { ($0, nil) }
         case .diff:
             guard let old = body.member("old"), let new = body.member("new") else { return nil }
-            return Documents(new: new, old: old)
+            return (new, old)
         }
     }
 }

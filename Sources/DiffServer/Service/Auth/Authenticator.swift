@@ -140,11 +140,10 @@ package final class KeyRing: Sendable {
         /// in would have made a key for everything.
         package init?(_ text: some StringProtocol) {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]) else {
-                return nil
-            }
             let prefix = parts.count > 2 ? String(parts[2]) : nil
-            guard prefix.map(SessionName.isStart) ?? true else { return nil }
+            guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]),
+                prefix.map(SessionName.isStart) ?? true
+            else { return nil }
             (name, self.hash, self.prefix) = (String(parts[0]), hash, prefix ?? "")
         }
 

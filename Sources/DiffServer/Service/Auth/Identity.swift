@@ -1,7 +1,6 @@
 import DiffSessions
 import HTTPCore
 import SnapshotKit
-import SnapshotViews
 
 /// Who makes a request. Indirect, since it is passed on often.
 package indirect enum Identity: Sendable {
@@ -82,8 +81,6 @@ package indirect enum Identity: Sendable {
     /// Whether it may send whole states as well as edits.
     var maySendStates: Bool { if case .client = self { false } else { true } }
 
-    /// The operations allowed in its edits; nil for any.
-    var operations: Set<EditOperation>? { token?.operations }
 }
 
 /// What a caller needs for an endpoint that is not open to all.

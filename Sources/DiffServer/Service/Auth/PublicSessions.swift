@@ -1,7 +1,6 @@
 // Sessions that anybody may read (CONTRACT §9): whether one is, and which requests read nothing else.
 
 import HTTPCore
-import SnapshotKit
 
 extension DiffService {
     /// Whether anybody may read a session, by its own setting (nil if there is no session). One with a source is as

@@ -92,7 +92,8 @@ package struct ChangesAnswer: Sendable {
     }
 
     var fields: [Field] {
-        var fields: [Field] = form.isPlain ? .uncachedJSON : .uncached(form.mediaType)
+        let isPlain = form.mediaType == ChangesForm.mediaTypes[0]
+        var fields: [Field] = isPlain ? .uncachedJSON : .uncached(form.mediaType)
         guard form.isBarePatch else { return fields }
         if let from, reset == nil { fields.append(Field("Delta-Base", "\"\(from.text)\"")) }
         if let to { fields.append(Field("ETag", "\"\(to.text)\"")) }
@@ -287,9 +288,8 @@ struct Warnings: Hashable, Sendable {
         guard !projection.views.isEmpty, !places.isEmpty else { return self }
         let states = states()
         var warnings = self
-        warnings.places.removeAll { place in
-            guard let id = place.id else { return true }
-            return !states.contains { $0.item(withID: id.text) != nil }
+        warnings.places = places.filter { place in
+            place.id.map { id in states.contains { $0.item(withID: id.text) != nil } } ?? false
         }
         return warnings
     }

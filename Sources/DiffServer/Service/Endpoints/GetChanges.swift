@@ -1,7 +1,6 @@
 import DiffSessions
 import DiffStores
 import HTTPCore
-import SnapshotKit
 
 /// The changes since a reader's revision: now, as soon as there are any (a long poll), or as a stream.
 struct GetChanges: SessionEndpoint {

@@ -63,7 +63,9 @@ enum GetManyChanges {
         }
         var bases: [ResumeRequest] = []
         for item in items {
-            let (name, since) = try base(item.value)
+            let parts = item.value.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            let since: Since = try parts.count > 1 ? Since(named: String(parts[1])) : .absent
             try DiffService.check(session: name)
             guard !bases.contains(where: { $0.session == name }) else {
                 throw .malformed("the session \"\(name)\" is given twice")
@@ -71,11 +73,6 @@ enum GetManyChanges {
             bases.append(ResumeRequest(session: name, since: since))
         }
         return bases
-    }
-
-    private static func base(_ value: String) throws(Problem) -> (name: String, Since) {
-        guard let border = value.firstIndex(of: "@") else { return (value, .absent) }
-        return (String(value[..<border]), try Since(named: String(value[border...].dropFirst())))
     }
 
     /// Resumes from the last event that a reconnecting reader has seen, or from nothing if its id is not a cursor.

@@ -158,8 +158,6 @@ extension Parameters {
     fileprivate func revision() throws(Problem) -> Revision? { try self["revision"].map(Revision.init(named:)) }
 }
 
-// MARK: - Elements
-
 /// Items, by index path.
 extension StateItem: LookupElement {
     static var name: String { "item" }

@@ -37,7 +37,7 @@ final class PostChanges: SessionEndpoint {
         } else {
             options = try ChangesOptions(call)
         }
-        if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
+        if isReload, call.identity.token?.operations.contains(.reload) == false { throw .notPermitted([.reload]) }
         prefersMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
         let id = call.route.name == .sectionChanges ? call.captures[StateSection.name] : nil
         section = id.map { id in
@@ -62,8 +62,9 @@ final class PostChanges: SessionEndpoint {
             StateDocument(consume bytes),
             PostedBody.Rules(
                 shape: shape, takesStates: call.identity.maySendStates, hasSource: list?.hasSource ?? false,
-                refusesEdits: list?.hasHook == false && !call.identity.isWriter, operations: call.identity.operations,
-                limits: service.settings.stateLimits, defaults: service.settings(of: list), section: section,
+                refusesEdits: list?.hasHook == false && !call.identity.isWriter,
+                operations: call.identity.token?.operations, limits: service.settings.stateLimits,
+                defaults: service.settings(of: list), section: section,
                 sectionShapes: list?.sectionShapes ?? [:]))
         self.body = body
         // The body is read against the session it will probably meet, which is most likely similar.

@@ -73,12 +73,11 @@ final class PutSession: SessionEndpoint {
     }
 
     func reply(_ outcome: ReplaceSession.Outcome, in slot: SessionSlot?) -> Reply {
-        let view = SessionView(slot, outcome.session, of: call.service.table)
         let revision = outcome.session.head.revision.text
         var object = JSONObject()
         object.text("session", call.session)
         object.text("revision", revision)
-        object.text("expiresAt", view.table.expiry(of: view.slot).text)
+        object.text("expiresAt", slot.map { call.service.table.expiry(of: $0).text })
         warnings.write(into: &object.writer)
         var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
         if outcome.isNew { fields.append(.location(of: call.session)) }

@@ -67,21 +67,18 @@ enum PostTokens {
         guard !scopes.isEmpty, scopes.count == words.count else {
             throw .wrongMember("/scope", "scope must be an array of \(Token.Scope.words)")
         }
+        let view = try view(envelope)
+        let client = envelope.values["client_id"].map { $0.string ?? "" }
+        if let client, !Token.clientBytes.contains(client.utf8.count) {
+            throw .wrongMember("/client_id", "client_id must be a string of 1 to \(Token.clientBytes.upperBound) bytes")
+        }
         let token = Token(
             sessions: sessions, scopes: Set(scopes), expires: WallTime.after(.seconds(seconds)),
-            made: WallTime.milliseconds, id: Token.newID(), view: try view(envelope), client: try client(envelope))
+            made: WallTime.milliseconds, id: Token.newID(), view: view, client: client)
         guard token.view == nil || !token.mayEdit else {
             throw .wrongMember("/view", "a token with a view may only have the scope read")
         }
         return token
-    }
-
-    private static func client(_ envelope: Envelope) throws(Problem) -> String? {
-        guard let value = envelope.values["client_id"] else { return nil }
-        guard let client = value.string, Token.clientBytes.contains(client.utf8.count) else {
-            throw .wrongMember("/client_id", "client_id must be a string of 1 to \(Token.clientBytes.upperBound) bytes")
-        }
-        return client
     }
 
     /// The view that every answer to the token goes through.

@@ -121,8 +121,6 @@ package final class Metrics: Sendable {
     /// Lets what is older than a minute go. Called each second.
     func turn(at now: Instant = .now) { tally.withLock { $0.hot?.turn(at: now) } }
 
-    // MARK: Text
-
     func text(of service: DiffService) -> String {
         let tally = tally.withLock { tally in
             var copy = tally
