@@ -68,8 +68,8 @@ extension ChangesForm {
         if let dialect = named {
             let (own, patch) = (Self.mediaType(dialect), MediaType.jsonPatch)
             let isPatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", patch]) == patch
-            let plain = dialect == .keyed || !acceptance.accepts(own) ? Self.mediaTypes[0] : own
-            self.init(dialect: dialect, isBarePatch: isPatch, mediaType: isPatch ? patch : plain)
+            let type = dialect == .keyed || !acceptance.accepts(own) ? Self.mediaTypes[0] : own
+            self.init(dialect: dialect, isBarePatch: isPatch, mediaType: isPatch ? patch : type)
         } else if acceptance.isAnything {
             self.init(dialect: .keyed, mediaType: Self.mediaTypes[0])
         } else {

@@ -1,6 +1,6 @@
 // Who may use the server: holders of keys or, without keys, programs on this machine. Web pages in a browser reach the
 // loopback too, but their Host, Origin or Sec-Fetch-Site gives them away, as `Forwarded` and the like do most proxies.
-// Others look like a program on this machine: a warning at the start says that behind any proxy a key is needed.
+// Other proxies look like a program on this machine: a warning at the start says that behind any, a key is needed.
 
 import DiffSessions
 import DiffStores
