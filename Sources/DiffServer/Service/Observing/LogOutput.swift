@@ -22,10 +22,9 @@ package final class LogOutput: Sendable {
         var waiting: [UInt8] = []
         var isWriting = false
         var hasThread = false
-        /// Lines dropped since the buffer was last emptied.
-        var gap = 0
         var dropped = 0
-        var gapEnded: (@Sendable (Int) -> [UInt8])?
+        /// While lines are dropped: how many had been before, and what makes the lines around the gap.
+        var gap: (start: Int, notice: @Sendable (Int?) -> [UInt8])?
     }
 
     init(descriptor: Int32) { self.descriptor = descriptor }
@@ -40,11 +39,10 @@ package final class LogOutput: Sendable {
     package func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
         let (isFirst, needsThread) = content.withLock { content in
             if content.waiting.count + line.count > Self.maxWaitingBytes {
-                if content.gap == 0 {
+                if content.gap == nil {
                     content.waiting += notice(nil)
-                    content.gapEnded = notice
+                    content.gap = (content.dropped, notice)
                 }
-                content.gap += 1
                 content.dropped += 1
                 return (false, false)
             }
@@ -74,9 +72,8 @@ package final class LogOutput: Sendable {
     private func takeLines() -> [UInt8]? {
         content.withLock { content in
             let lines = content.waiting
-            content.waiting = content.gapEnded.map { $0(content.gap) } ?? []
-            content.gapEnded = nil
-            content.gap = 0
+            content.waiting = content.gap.map { $0.notice(content.dropped - $0.start) } ?? []
+            content.gap = nil
             content.isWriting = !lines.isEmpty
             return lines.isEmpty ? nil : lines
         }
