@@ -194,8 +194,7 @@ extension Problem {
         switch failure {
         case .missing: self = .noSession(name)
         case .unavailable(let seconds):
-            let detail = "the source of this list did not answer with a list"
-            self.init(.sourceUnavailable, detail, retryAfter: seconds)
+            self.init(.sourceUnavailable, "the source of this list did not answer with a list", retryAfter: seconds)
         case .crowded: self.init(.capacity, "too many lists are being fetched")
         case .store(let failure): self.init(failure)
         }

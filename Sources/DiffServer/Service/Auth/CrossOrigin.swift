@@ -71,7 +71,6 @@ package struct CrossOrigin: Sendable {
     func fields(of head: RequestHead) -> [Field] { allowedOrigin(head).map { [Field("origin", $0)] } ?? [] }
 
     private func allowedOrigin(_ head: RequestHead) -> String? {
-        guard !origins.isEmpty, let origin = head["origin"], origins.contains(origin) else { return nil }
-        return origin
+        origins.isEmpty ? nil : head["origin"].flatMap { origins.contains($0) ? $0 : nil }
     }
 }
