@@ -74,8 +74,7 @@ public struct LogCommit: Sendable {
         // checkpoint has all keys, so the more keys there are, the more commits it serves.
         let most = 2 * max(1, revisions, next.replays.count / 8)
         let isTooLong = (before?.log.entries.count ?? 0) > 3 * most / 2 + 64
-        guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version)
-        else {
+        guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version) else {
             entry = LogEntry.digits(version)
             (isCheckpoint, isStart, removed) = (true, true, before?.log.entries.map(\.id) ?? [])
             var log = SessionLog(covered: 1, checkpoint: next.checkpointBytes)
@@ -92,8 +91,7 @@ public struct LogCommit: Sendable {
         // to 40 KB in 300 commits took 135 KB of them while half as much could follow one; now it takes less than twice
         // its own bytes (test_growing).
         isCheckpoint =
-            isRestated || behind.count > most
-            || behind.reduce(0) { $0 + $1.bytes } > 4 * log.checkpoint
+            isRestated || behind.count > most || behind.reduce(0) { $0 + $1.bytes } > 4 * log.checkpoint
         if isCheckpoint {
             // The entry after the oldest revision leads back to it, and the entry that made that revision has its
             // marks.
@@ -236,8 +234,7 @@ extension Session {
             && fingerprints.areOfSameState(as: head.fingerprints)
         let digest = fingerprints.digest(salt: settings.salt(transition.name))
         guard last.hasOldDigest || digest == last.revision.digest else { throw .damaged }
-        return session.with(
-            head: Head(last, snapshot: made.snapshot, fingerprints: fingerprints), history: history)
+        return session.with(head: Head(last, snapshot: made.snapshot, fingerprints: fingerprints), history: history)
     }
 
     /// The session with the settings of a commit, before its state.
@@ -395,8 +392,7 @@ extension LogEntry.Parts {
         let lengths = (0..<3).map { Int(Self.number(content[16 + 4 * $0..<20 + 4 * $0])) }
         guard lengths.reduce(28, +) == content.count else { return nil }
         let (step, back) = (28 + lengths[0], 28 + lengths[0] + lengths[1])
-        self.init(
-            digits: content[..<16], meta: content[28..<step], step: content[step..<back], back: content[back...])
+        self.init(digits: content[..<16], meta: content[28..<step], step: content[step..<back], back: content[back...])
     }
 
     func bytes(by hash: KeyedHash) -> [UInt8] {

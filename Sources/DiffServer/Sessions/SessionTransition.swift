@@ -11,9 +11,7 @@ public struct SessionTransition: Sendable {
     /// Whether a store keeps a log.
     var isLogged = false
 
-    public init(
-        name: String, bounds: History.Bounds, hash: KeyedHash, now: Instant, isLogged: Bool = false
-    ) {
+    public init(name: String, bounds: History.Bounds, hash: KeyedHash, now: Instant, isLogged: Bool = false) {
         (self.name, self.bounds, self.hash, self.now, self.isLogged) = (name, bounds, hash, now, isLogged)
     }
 

@@ -88,9 +88,7 @@ package final class ListDefinition: Sendable {
     /// Nil if edits need no consent.
     let hook: Hook?
 
-    init(
-        name: NamePattern, settings: Session.SettingsChange, feeds: [Feed], guessesShape: Bool = false, hook: Hook?
-    ) {
+    init(name: NamePattern, settings: Session.SettingsChange, feeds: [Feed], guessesShape: Bool = false, hook: Hook?) {
         (self.name, self.settings, self.feeds, self.hook) = (name, settings, feeds, hook)
         self.guessesShape = guessesShape
         sectionShapes = SectionShapes(feeds.compactMap(\.shapeOfElements)) { first, _ in first }
@@ -135,8 +133,7 @@ package final class ListDefinition: Sendable {
             in document: inout StateDocument, _ settings: Session.Settings, _ limits: StateLimits
         ) throws(StateError) -> Snapshot {
             guard let section else { return try document.state(settings.shape ?? .native, limits: limits).snapshot }
-            let reading = try document.section(
-                section.id, shape ?? .native, scopesIDs: scopesIDs, limits: limits)
+            let reading = try document.section(section.id, shape ?? .native, scopesIDs: scopesIDs, limits: limits)
             return try Snapshot.empty.replacing(reading, limits: limits).snapshot
         }
 

@@ -244,8 +244,7 @@ struct ListsFileParser {
                 value.offset, "a secret must be \"env:NAME\" or \"file:PATH\", the variable or file that holds it")
         }
         guard let text = readSecret(in: place, at: value) else { return nil }
-        return WebhookSecret(text)
-            ?? fault(value.offset, "\(place) does not hold a secret: \(WebhookSecret.rule)")
+        return WebhookSecret(text) ?? fault(value.offset, "\(place) does not hold a secret: \(WebhookSecret.rule)")
     }
 
     /// The secret at a place; messages never repeat it.

@@ -56,8 +56,7 @@ package struct NamePattern: Sendable, Equatable {
 
     /// Whether a segment may have this name.
     static func isSegment(_ name: some Collection<UInt8>) -> Bool {
-        (1...64).contains(name.count)
-            && name.allSatisfy { SessionName.isOfName($0) && !".~:".utf8.contains($0) }
+        (1...64).contains(name.count) && name.allSatisfy { SessionName.isOfName($0) && !".~:".utf8.contains($0) }
     }
 
     /// The names of the segments, in order.

@@ -83,9 +83,7 @@ final class Outages: Sendable {
     }
 
     /// Logs a mending when it begins, not with each answer.
-    private func note(
-        _ kind: Mending, isSo: Bool, in session: SourceName, of list: String, _ message: () -> String
-    ) {
+    private func note(_ kind: Mending, isSo: Bool, in session: SourceName, of list: String, _ message: () -> String) {
         let isNew = state.withLock { state in
             guard isSo else {
                 state.mended[kind]?.remove(session)

@@ -190,9 +190,7 @@ final class AdoptSource: SessionOperation {
             return .swap(first, .adopted(first, answer))
         }
         let settled = transition.session(before, settled: answer.settings)
-        let next = transition.session(
-            after: settled, state.snapshot, state.shared, maker: nil, isOfFetch: isOfFetch
-        ).0
+        let next = transition.session(after: settled, state.snapshot, state.shared, maker: nil, isOfFetch: isOfFetch).0
         return next === before ? .finish(.adopted(before, answer)) : .swap(next, .adopted(next, answer))
     }
 
@@ -203,9 +201,7 @@ final class AdoptSource: SessionOperation {
         return body == nil || base.map { $0.text == session.fetchGround.text } ?? session.fetchGround.isBeginning
     }
 
-    private func answer(
-        upon session: Session?, _ transition: SessionTransition
-    ) throws(SessionError) -> GuessedAnswer {
+    private func answer(upon session: Session?, _ transition: SessionTransition) throws(SessionError) -> GuessedAnswer {
         if let body, guessesShape { return try body.guessed(for: session, settings, by: transition) }
         if let body, outlines == nil { return GuessedAnswer(state: try body.state(for: session), settings: settings) }
         var (section, limits): (SectionReading?, StateLimits) = (nil, .none)

@@ -349,9 +349,7 @@ struct SourceLife: Sendable {
         }
     }
 
-    private mutating func fail(
-        _ reason: String, retryAfter: Int? = nil, _ attempt: Attempt, _ now: Surroundings
-    ) {
+    private mutating func fail(_ reason: String, retryAfter: Int? = nil, _ attempt: Attempt, _ now: Surroundings) {
         record.fail(every: attempt.every, retryAfter: retryAfter, jitter: now.jitter, at: now.now)
         failureDetail = reason
         actions.append(.count(.failed, list: attempt.list))

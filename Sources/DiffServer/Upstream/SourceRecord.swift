@@ -83,8 +83,7 @@ struct SourceRecord: Sendable {
         outdated = nil
         // A `304` need not repeat the validators.
         if answer.status != 304 || answer.etag != nil || answer.lastModified != nil {
-            validators = SourceValidators(
-                etag: Self.short(answer.etag), lastModified: Self.short(answer.lastModified))
+            validators = SourceValidators(etag: Self.short(answer.etag), lastModified: Self.short(answer.lastModified))
         }
     }
 

@@ -32,9 +32,7 @@ package final class Upstream: SessionSource {
         max(1, min(service.table.bounds.sessions / 2, service.table.bounds.bytes / (8 * 1024)))
     }
 
-    package init(
-        _ file: ListsFile, for service: DiffService, polling: Polling = .preferred
-    ) throws(ListenError) {
+    package init(_ file: ListsFile, for service: DiffService, polling: Polling = .preferred) throws(ListenError) {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
         loop = try EventLoop.standalone(named: "sources", polling: polling)
         transfers = Transfers(on: loop, budget: service.table.account.incoming)

@@ -188,8 +188,7 @@ extension SessionTable {
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }
     ) {
         let account = MemoryAccount(limit: bounds.bytes, maxBody: maxBody, connection: connection)
-        self.init(
-            bounds: bounds, account: account, hash: hash, caches: AnswerCaches(account), onEviction: onEviction)
+        self.init(bounds: bounds, account: account, hash: hash, caches: AnswerCaches(account), onEviction: onEviction)
     }
 
     /// The answer caches of all sessions.

@@ -119,9 +119,7 @@ struct ReaderMachine: Hashable, Sendable {
     /// - Parameters:
     ///   - resume: the session, and what the reader has of it.
     ///   - compared: a state that shows the same, if they have been compared.
-    init(
-        _ purpose: Purpose, _ resume: ResumeRequest, compared: ReaderState? = nil, showsAll: Bool, isAdopted: Bool
-    ) {
+    init(_ purpose: Purpose, _ resume: ResumeRequest, compared: ReaderState? = nil, showsAll: Bool, isAdopted: Bool) {
         (self.purpose, self.showsAll, self.isAdopted) = (purpose, showsAll, isAdopted)
         (since, hasMoved) = (resume.since, resume.isOfCursor)
         (base, head) = (compared, compared?.revision)

@@ -166,8 +166,7 @@ extension SessionView {
     fileprivate func seen(through views: [StateView], at index: Int, before: ViewVersion? = nil) -> ViewVersion? {
         let revision = session.history.revision(at: index)
         let known =
-            before.flatMap { $0.isSame(since: revision) ? $0 : nil }
-            ?? states.view(views).state(at: revision)
+            before.flatMap { $0.isSame(since: revision) ? $0 : nil } ?? states.view(views).state(at: revision)
         if let known, session.knows(known.revision) { return known }
         return session.state(at: index).map { past in
             let base = views.count > 1 ? seen(through: Array(views.dropLast()), at: index) : nil

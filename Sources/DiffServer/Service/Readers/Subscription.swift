@@ -38,9 +38,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         _ call: Call, _ resume: ResumeRequest, _ purpose: ReaderMachine.Purpose, _ options: ChangesOptions,
         compared: ReaderState? = nil, for subscriber: any Subscriber, on loop: EventLoop
     ) {
-        (self.call, name, self.options, self.subscriber, self.loop) = (
-            call, resume.session, options, subscriber, loop
-        )
+        (self.call, name, self.options, self.subscriber, self.loop) = (call, resume.session, options, subscriber, loop)
         followsSource = purpose != .answer
         isRead = resume.isRead
         machine = ReaderMachine(

@@ -215,9 +215,7 @@ final class MaterializedView: Sendable {
         if self.client != client { change { $0.client = client } }
     }
 
-    fileprivate func move(
-        to next: ViewVersion, _ generation: ViewCache.Generation, keepsBefore: Bool = true
-    ) {
+    fileprivate func move(to next: ViewVersion, _ generation: ViewCache.Generation, keepsBefore: Bool = true) {
         change { content in
             if let now = content.now, now.state.revision.sequence >= next.revision.sequence,
                 now.generation === generation

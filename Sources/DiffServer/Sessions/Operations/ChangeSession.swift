@@ -112,8 +112,7 @@ public final class ChangeSession: SessionOperation {
         let whole: Marks = isReload ? .reload : .none
         switch content.value {
         case .state(let state, _):
-            return transition.session(
-                after: before, state.snapshot, state.shared, marks: whole, maker: fingerprint)
+            return transition.session(after: before, state.snapshot, state.shared, marks: whole, maker: fingerprint)
         case .section(let section, let limits):
             let (snapshot, shared) = try before.head.snapshot.with(section, limits: limits)
             return transition.session(after: before, snapshot, shared, marks: whole, maker: fingerprint)

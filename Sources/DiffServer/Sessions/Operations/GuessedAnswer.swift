@@ -17,9 +17,7 @@ public struct GuessedAnswer: Sendable {
     /// Whether that is another shape than before, so that ids have another meaning.
     public var isCorrected = false
 
-    public init(
-        state: StateReading, settings: Session.Settings, shapes: [StateShape] = [], isCorrected: Bool = false
-    ) {
+    public init(state: StateReading, settings: Session.Settings, shapes: [StateShape] = [], isCorrected: Bool = false) {
         (self.state, self.settings, self.shapes, self.isCorrected) = (state, settings, shapes, isCorrected)
     }
 
@@ -79,9 +77,7 @@ extension PostedBody {
             state: next, settings: settings, shapes: better.map { [$0] } ?? [], isCorrected: better != nil)
     }
 
-    private func firstGuess(
-        for session: Session?, _ settings: Session.Settings
-    ) throws(SessionError) -> GuessedAnswer {
+    private func firstGuess(for session: Session?, _ settings: Session.Settings) throws(SessionError) -> GuessedAnswer {
         var settings = settings
         let shapes = try likelyShapes()
         guard let shape = shapes.first else {
