@@ -36,9 +36,7 @@ final class EditConsent: Consent {
         id = "msg_" + Base64URL.encode(Digests.sha256(request).prefix(24))
     }
 
-    var isGiven: Bool { if case .given = state.withLock({ $0 }) { true } else { false } }
-
-    var asked: Revision? { if case .given(let revision, _) = state.withLock({ $0 }) { revision } else { nil } }
+    var given: Revision? { if case .given(let revision, _) = state.withLock({ $0 }) { revision } else { nil } }
 
     func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure> {
         switch state.withLock({ $0 }) {

@@ -50,9 +50,9 @@ public final class ChangeSession: SessionOperation {
             return .finish(.repeated(before, made: entry.made, from: entry.before))
         }
         let revision = before.head.revision
-        let isAgreed = consent?.isGiven == true
         // Consent was given with the condition known, so it counts whatever the head is by now.
-        if !isAgreed, try !condition.isMet(by: before) {
+        let agreed = consent?.given
+        if agreed == nil, try !condition.isMet(by: before) {
             // This may be a retry after a lost answer: the same write made the head from the named revision. A request
             // with an unknown key is no retry, but another writer's.
             guard key == nil, let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
@@ -65,10 +65,14 @@ public final class ChangeSession: SessionOperation {
         do throws(SessionError) {
             (after, changeset) = try next(content, isReload: isReload, after: before, transition)
         } catch {
-            guard isAgreed, case .edits = error else { throw error }
-            return dropped(before, transition)
+            guard let agreed, case .edits = error else { throw error }
+            // Drops edits that another write has since made impossible.
+            guard let remembering = remembering(before, made: false, before: agreed, transition) else {
+                return .finish(.repeated(before, made: false, from: agreed))
+            }
+            return .swap(remembering, .repeated(remembering, made: false, from: agreed))
         }
-        if !isAgreed, consent != nil, case .edits(_, _, let text) = content.value {
+        if agreed == nil, consent != nil, case .edits(_, _, let text) = content.value {
             return .ask(at: revision, edits: text)
         }
         let outcome = Outcome.changed(after, changeset, from: revision)
@@ -77,15 +81,6 @@ public final class ChangeSession: SessionOperation {
             return .swap(after, outcome)
         }
         return .swap(remembering, .changed(remembering, changeset, from: revision))
-    }
-
-    /// Drops consented edits that another write has since made impossible.
-    private func dropped(_ before: Session, _ transition: SessionTransition) -> Decision<Outcome> {
-        let asked = consent?.asked ?? before.head.revision
-        guard let remembering = remembering(before, made: false, before: asked, transition) else {
-            return .finish(.repeated(before, made: false, from: asked))
-        }
-        return .swap(remembering, .repeated(remembering, made: false, from: asked))
     }
 
     private func first(

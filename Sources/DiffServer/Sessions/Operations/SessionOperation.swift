@@ -32,10 +32,9 @@ extension SessionOperation {
 
 /// Consent to edits, asked for after all checks, before the edits are committed.
 public protocol Consent: AnyObject, Sendable {
-    /// Whether it was given. The edits are then made even if others have written meanwhile.
-    var isGiven: Bool { get }
-    /// The revision for which consent was last asked.
-    var asked: Revision? { get }
+    /// The revision for which it was given; nil if it has not been. The edits are then made even if others have written
+    /// meanwhile.
+    var given: Revision? { get }
 
     /// Takes the next step towards consent. The edits are checked again after it.
     ///

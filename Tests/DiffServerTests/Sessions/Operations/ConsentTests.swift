@@ -11,11 +11,10 @@ import Testing
 
     /// An owner that consents when told to.
     private final class Owner: Consent {
-        private let given = Locked<Revision?>(nil)
+        private let agreed = Locked<Revision?>(nil)
 
-        var isGiven: Bool { asked != nil }
-        var asked: Revision? { given.withLock { $0 } }
-        func agree(to revision: Revision) { given.withLock { $0 = revision } }
+        var given: Revision? { agreed.withLock { $0 } }
+        func agree(to revision: Revision) { agreed.withLock { $0 = revision } }
 
         func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure> {
             .done(.success(()))
