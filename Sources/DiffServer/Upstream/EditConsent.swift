@@ -194,7 +194,7 @@ final class HookCalls: @unchecked Sendable {
     private let store: any SessionStore
     private let outages: Outages
     private let transfers: Transfers
-    let tallies = HookTallies()
+    let tallies = UpstreamTallies()
     /// Sessions whose hooks are being called, with those who wait to call them next.
     private var sessions: [String: WaitingEdits] = [:]
     /// How many calls are under way, by the names of their lists in the file.
@@ -232,7 +232,7 @@ final class HookCalls: @unchecked Sendable {
         loop.execute { [self] in
             if sessions[session] == nil {
                 guard calls[list] ?? 0 < Self.maxCalls else {
-                    tallies.count(.skipped, list)
+                    tallies.count(HookOutcome.skipped, SourceName(list))
                     return promise.keep(.failure(.busy))
                 }
                 calls[list, default: 0] += 1
@@ -273,7 +273,9 @@ final class HookCalls: @unchecked Sendable {
         case .give(let id):
             sessions[session]?.promises.removeValue(forKey: id)?.keep(.success(HookLease(session, self)))
         case .refuse(let id, let failure):
-            if case .busy = failure, let list = sessions[session]?.list { tallies.count(.skipped, list) }
+            if case .busy = failure, let list = sessions[session]?.list {
+                tallies.count(HookOutcome.skipped, SourceName(list))
+            }
             sessions[session]?.promises.removeValue(forKey: id)?.keep(.failure(failure))
         case .forget:
             guard let list = sessions.removeValue(forKey: session)?.list else { return }
@@ -302,7 +304,8 @@ final class HookCalls: @unchecked Sendable {
             let start = Instant.now
             transfers.start(request) { [self] result in
                 let (verdict, outcome) = verdict(result, about: session, of: list)
-                tallies.count(outcome, after: .now - start, list)
+                tallies.count(outcome, SourceName(list))
+                tallies.count(SourceName(list)) { $0.durations.add(.now - start) }
                 promise.keep(verdict)
             }
         }
@@ -311,24 +314,23 @@ final class HookCalls: @unchecked Sendable {
 
     private func verdict(
         _ result: Result<Transfer.Answer, Transfer.Failure>, about session: String, of list: String
-    ) -> (Result<Void, ConsentFailure>, HookTallies.Outcome) {
-        let answer: Transfer.Answer
+    ) -> (Result<Void, ConsentFailure>, HookOutcome) {
+        let reason: String
+        var retryAfter: Int?
         switch result {
-        case .success(let found): answer = found
-        case .failure(let failure):
-            outages.hookFailed(because: failure.reason, about: session, of: list)
-            return (.failure(.unavailable(retryAfter: nil)), .failed)
+        case .failure(let failure): reason = failure.reason
+        case .success(let answer):
+            switch answer.status {
+            case 200..<300, 400..<408, 409..<429, 430..<500:
+                outages.hookDecided(answer.status, about: session, of: list)
+                if answer.status < 300 { return (.success(()), .agreed) }
+                let isOfCall = answer.status == 401 || answer.status == 403
+                return (.failure(.refused(Self.detail(answer.body))), isOfCall ? .unauthorized : .refused)
+            default: (reason, retryAfter) = ("it answered \(answer.status)", answer.retryAfter)
+            }
         }
-        guard (200..<300).contains(answer.status) || (400..<500).contains(answer.status),
-            answer.status != 408, answer.status != 429
-        else {
-            outages.hookFailed(because: "it answered \(answer.status)", about: session, of: list)
-            return (.failure(.unavailable(retryAfter: answer.retryAfter)), .failed)
-        }
-        outages.hookDecided(answer.status, about: session, of: list)
-        if answer.status < 300 { return (.success(()), .agreed) }
-        let isOfCall = answer.status == 401 || answer.status == 403
-        return (.failure(.refused(Self.detail(answer.body))), isOfCall ? .unauthorized : .refused)
+        outages.hookFailed(because: reason, about: session, of: list)
+        return (.failure(.unavailable(retryAfter: retryAfter)), .failed)
     }
 
     /// Why the owner refuses: the detail of a problem (RFC 9457), or of any other object.

@@ -47,13 +47,16 @@ struct SourceFetch: Sendable {
         request.trace(trace)
         let start = Instant.now
         upstream.transfers.start(request) { result in
-            upstream.tallies.count(.now - start, list)
+            upstream.tallies.count(list) { $0.durations.add(.now - start) }
             let answer: Transfer.Answer
             switch result {
             case .failure(let failure): return done(.failed(failure.reason))
             case .success(let found): answer = found
             }
-            upstream.tallies.count(answer, list)
+            upstream.tallies.count(list) {
+                $0.bytes += answer.received
+                if answer.status == 304 { $0.notModified += 1 }
+            }
             guard upstream.match(name.session)?.definition == definition else { return done(.outdated) }
             switch answer.status {
             case 200:
@@ -107,7 +110,7 @@ extension SourceFetch {
     /// list.
     private func document(_ json: consuming [UInt8]) -> StateDocument {
         let replaced = json.mendJSON()
-        if replaced > 0 { upstream.tallies.count(replaced: replaced, list) }
+        if replaced > 0 { upstream.tallies.count(list) { $0.replaced += replaced } }
         upstream.outages.replaced(replaced, in: name, of: list.session)
         return StateDocument(json)
     }

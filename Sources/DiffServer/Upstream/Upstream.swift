@@ -19,7 +19,7 @@ package final class Upstream: SessionSource {
     package let loop: EventLoop
     /// Requests to sources.
     let transfers: Transfers
-    let tallies = SourceTallies()
+    let tallies = UpstreamTallies()
     let outages: Outages
     let hooks: HookCalls
     private let file: Locked<ListsFile>
@@ -164,8 +164,8 @@ package final class Upstream: SessionSource {
     }
 
     package func write(into text: inout MetricsText) {
-        tallies.write(ages, into: &text)
-        hooks.tallies.write(into: &text)
+        tallies.writeSources(ages, into: &text)
+        hooks.tallies.writeHooks(into: &text)
     }
 
     /// For each list of the file, or each section, the seconds since a source last answered, for the session with the
@@ -302,50 +302,40 @@ struct FollowedLists<List> {
 
 // MARK: - Metrics
 
-/// The results of asking sources, by the names in the file of lists and their sections: a session's name is no label.
-final class SourceTallies: Sendable {
-    private struct Tally {
-        var outcomes: [SourceNote.Outcome: Int] = [:]
+/// The results of asking sources, or hooks, by the names in the file of lists and their sections: a session's name is no
+/// label.
+final class UpstreamTallies: Sendable {
+    struct Tally: Sendable {
+        /// By the raw values of `SourceNote.Outcome` or `HookOutcome`.
+        var outcomes: [String: Int] = [:]
+        var durations = Histogram()
         var notModified = 0
         var bytes = 0
+        /// Lone surrogates that were replaced.
         var replaced = 0
-        var durations = Histogram()
     }
 
     private let tallies = Locked<[SourceName: Tally]>([:])
 
-    func count(_ answer: Transfer.Answer, _ list: SourceName) {
-        tallies.withLock { tallies in
-            tallies[list, default: Tally()].bytes += answer.received
-            if answer.status == 304 { tallies[list, default: Tally()].notModified += 1 }
-        }
+    func count(_ list: SourceName, _ add: (inout Tally) -> Void) {
+        tallies.withLock { add(&$0[list, default: Tally()]) }
     }
 
-    /// Notes how long a request took, whatever came of it.
-    func count(_ time: Duration, _ list: SourceName) {
-        tallies.withLock { $0[list, default: Tally()].durations.add(time) }
+    func count(_ outcome: some RawRepresentable<String>, _ list: SourceName) {
+        count(list) { $0.outcomes[outcome.rawValue, default: 0] += 1 }
     }
 
-    func count(_ outcome: SourceNote.Outcome, _ list: SourceName) {
-        tallies.withLock { $0[list, default: Tally()].outcomes[outcome, default: 0] += 1 }
-    }
-
-    /// Counts replaced lone surrogates.
-    func count(replaced: Int, _ list: SourceName) {
-        tallies.withLock { $0[list, default: Tally()].replaced += replaced }
+    private var byLabels: [(labels: String, tally: Tally)] {
+        tallies.withLock { $0 }.sorted { $0.key.text < $1.key.text }.map { ($0.key.labels, $0.value) }
     }
 
     /// - Parameter ages: for each list, the seconds since a source last answered, for the session with the oldest
     ///   answer.
-    func write(_ ages: [(list: SourceName, seconds: Int)], into text: inout MetricsText) {
-        let tallies = tallies.withLock { $0 }.sorted { $0.key.text < $1.key.text }.map { ($0.key.labels, $0.value) }
+    func writeSources(_ ages: [(list: SourceName, seconds: Int)], into text: inout MetricsText) {
+        let tallies = byLabels
         text.family(
             "diffserver_source_fetches_total", "counter", "Requests to sources, by outcome.",
-            tallies.flatMap { label, tally in
-                [SourceNote.Outcome.fetched, .failed, .missing].map {
-                    ("\(label),outcome=\"\($0.rawValue)\"", tally.outcomes[$0] ?? 0)
-                }
-            })
+            Self.samples(of: [SourceNote.Outcome.fetched, .failed, .missing], tallies))
         text.family(
             "diffserver_source_duration_seconds", "Time that requests to sources took.",
             tallies.map { ($0, $1.durations) })
@@ -362,41 +352,30 @@ final class SourceTallies: Sendable {
             "diffserver_source_age_seconds", "gauge", "Longest time since a source last answered.",
             ages.map { ($0.list.labels, $0.seconds) })
     }
-}
 
-/// The results of asking hooks, by the names in the file of lists.
-final class HookTallies: Sendable {
-    enum Outcome: String, CaseIterable {
-        case agreed, refused, failed
-        /// It answered 401 or 403: it does not take our calls.
-        case unauthorized
-        /// Edits were turned away without a call, since too many waited for theirs.
-        case skipped
-    }
-
-    private struct Tally {
-        var outcomes: [Outcome: Int] = [:]
-        var durations = Histogram()
-    }
-
-    private let tallies = Locked<[String: Tally]>([:])
-
-    /// - Parameter time: how long a call took; nil if there was none.
-    func count(_ outcome: Outcome, after time: Duration? = nil, _ list: String) {
-        tallies.withLock {
-            $0[list, default: Tally()].outcomes[outcome, default: 0] += 1
-            if let time { $0[list, default: Tally()].durations.add(time) }
-        }
-    }
-
-    func write(into text: inout MetricsText) {
-        let tallies = tallies.withLock { $0 }.sorted { $0.key < $1.key }.map { (SourceName($0).labels, $1) }
+    func writeHooks(into text: inout MetricsText) {
+        let tallies = byLabels
         text.family(
             "diffserver_hook_calls_total", "counter", "Calls of hooks, and edits turned away without one, by outcome.",
-            tallies.flatMap { label, tally in
-                Outcome.allCases.map { ("\(label),outcome=\"\($0.rawValue)\"", tally.outcomes[$0] ?? 0) }
-            })
+            Self.samples(of: HookOutcome.allCases, tallies))
         text.family(
             "diffserver_hook_duration_seconds", "Time that calls of hooks took.", tallies.map { ($0, $1.durations) })
     }
+
+    private static func samples(
+        of outcomes: [some RawRepresentable<String>], _ tallies: [(labels: String, tally: Tally)]
+    ) -> [(String, Int)] {
+        tallies.flatMap { labels, tally in
+            outcomes.map { ("\(labels),outcome=\"\($0.rawValue)\"", tally.outcomes[$0.rawValue] ?? 0) }
+        }
+    }
+}
+
+/// What came of edits that need a hook's consent.
+enum HookOutcome: String, CaseIterable {
+    case agreed, refused, failed
+    /// It answered 401 or 403: it does not take our calls.
+    case unauthorized
+    /// Edits were turned away without a call, since too many waited for theirs.
+    case skipped
 }
