@@ -28,8 +28,8 @@ final class EditConsent: Consent {
     /// - Parameter key: the key of a request that may be repeated.
     init?(_ call: Call, _ match: ListMatch, _ calls: HookCalls, key: ReplayWindow.Key?, body: [UInt8]) {
         if call.identity.isWriter { return nil }
-        guard let hook = match.definition.hook, let url = match.hookURL else { return nil }
-        (self.call, self.hook, self.url, self.calls) = (call, hook, url, calls)
+        guard let hook = match.definition.hook else { return nil }
+        (self.call, self.hook, url, self.calls) = (call, hook, hook.url.url(match.segments), calls)
         list = match.definition.name.text
         let request = key.map { Array("\(call.session)\n\($0.writer)\n\($0.key)\n".utf8) + body } ?? Digests.random(32)
         // 24 bytes are 32 letters, indistinguishable from random ones.
@@ -321,7 +321,7 @@ final class HookCalls: @unchecked Sendable {
         case .failure(let failure): reason = failure.reason
         case .success(let answer):
             switch answer.status {
-            case 200..<300, 400..<408, 409..<429, 430..<500:
+            case 200..<300, 400..<500 where answer.status != 408 && answer.status != 429:
                 outages.hookDecided(answer.status, about: session, of: list)
                 if answer.status < 300 { return (.success(()), .agreed) }
                 let isOfCall = answer.status == 401 || answer.status == 403

@@ -30,8 +30,10 @@ package struct ListsFile: Sendable {
 
     /// The list that a session belongs to: the one with its name, or else the first with a matching pattern.
     package func list(of session: String) -> ListMatch? {
-        if let list = exact[session] { return ListMatch(list, [:]) }
-        return patterns.lazy.compactMap { list in list.name.match(session).map { ListMatch(list, $0) } }.first
+        if let list = exact[session] { return ListMatch(definition: list, segments: [:]) }
+        return patterns.lazy.compactMap { list in
+            list.name.match(session).map { ListMatch(definition: list, segments: $0) }
+        }.first
     }
 }
 
@@ -40,16 +42,10 @@ package enum SecretPlace {
     case variable(String), file(String)
 }
 
-/// The list that a session belongs to, and its URLs with the session's segments filled in.
+/// The list that a session belongs to, and what the segments of its URLs stand for.
 package struct ListMatch: Sendable {
     package let definition: ListDefinition
-    private let segments: [String: String]
-    let hookURL: String?
-
-    init(_ definition: ListDefinition, _ segments: [String: String]) {
-        (self.definition, self.segments) = (definition, segments)
-        hookURL = definition.hook?.url.url(segments)
-    }
+    let segments: [String: String]
 
     package func url(of feed: ListDefinition.Feed) -> String { feed.source.url.url(segments) }
 

@@ -87,7 +87,7 @@ import Testing
             let match = file.list(of: session)
             #expect(match?.definition.name.text == name, "\(session)")
             #expect(match.map { match in match.url(of: match.definition.feeds[0]) } == url, "\(session)")
-            #expect(match?.hookURL == nil)
+            #expect(match?.definition.hook == nil)
         }
         #expect(try self.file("{}").list(of: "a") == nil)
     }
