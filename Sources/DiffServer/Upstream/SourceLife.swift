@@ -149,9 +149,6 @@ struct SourceLife: Sendable {
         ([dueAt, staleAt, renewAt] + waiting.map(\.deadline)).compactMap(\.self).min()
     }
 
-    /// The seconds since the source last answered, if that is too long ago.
-    func staleness(at now: Instant) -> Int? { record.staleness(at: now) }
-
     /// The answer for a reader that need not wait; nil if it must wait.
     mutating func answer(sessionExists: Bool, isSole: Bool, at now: Instant) -> Result<Void, SourceFailure>? {
         used = now
@@ -229,7 +226,7 @@ struct SourceLife: Sendable {
 
     /// Announces once that the source is silent, and once that it answers again.
     private mutating func watchStaleness(_ now: Surroundings) {
-        let isStale = staleness(at: now.now) != nil
+        let isStale = record.staleness(at: now.now) != nil
         if isStale != isAnnouncedStale, now.hasSlot {
             isAnnouncedStale = isStale
             actions.append(.announce)
@@ -240,9 +237,9 @@ struct SourceLife: Sendable {
     /// Updates the record. Readers who came while the source was silent learnt it from their first answer, so all must
     /// be told when it is over.
     private mutating func update(_ now: Surroundings, _ step: (inout SourceRecord) -> Void) {
-        let wasStale = staleness(at: now.now) != nil
+        let wasStale = record.staleness(at: now.now) != nil
         step(&record)
-        if wasStale, staleness(at: now.now) == nil { isAnnouncedStale = true }
+        if wasStale, record.staleness(at: now.now) == nil { isAnnouncedStale = true }
     }
 
     // MARK: The lease

@@ -36,7 +36,7 @@ final class SourcedList: @unchecked Sendable {
     // MARK: From any thread
 
     /// The seconds since the source last answered, if that is too long ago.
-    var staleness: Int? { life.withLock { $0.staleness(at: .now) } }
+    var staleness: Int? { life.withLock { $0.record.staleness(at: .now) } }
 
     /// The time of the last success.
     var fetched: Instant? { life.withLock { $0.record.fetched } }
