@@ -81,7 +81,7 @@ struct SourceFetch: Sendable {
             let body = PostedBody(
                 document(handed.withLock { exchange(&$0, with: []) }), feed.rules(settings, service.stateLimits))
             let operation = AdoptSource(
-                body, base: base, settings: settings, guessesShape: definition.guessesShape,
+                body: body, base: base, settings: settings, guessesShape: definition.guessesShape,
                 outlines: definition.outlines)
             Transaction(operation, for: context).run().whenDone { result in
                 let outcome: Outcome =
@@ -101,7 +101,8 @@ extension SourceFetch {
         let isFirst = adopted.settings.guessedAnswers == 1
         upstream.outages.guessed(result.shapes, in: name.session, of: definition.name.text, isFirst: isFirst)
         upstream.outages.omitted(result.state.warnings, in: name, of: list.session)
-        return .succeeded(answer, at: SourceBase(adopted, name), result.state.warnings)
+        return .succeeded(
+            answer, at: SourceBase(adopted.revision, adopted.fetchGround, name), result.state.warnings)
     }
 
     private var list: SourceName { SourceName(definition.name.text, section: name.section) }
@@ -141,10 +142,6 @@ struct SourceBase: Sendable, Equatable {
     let text: String
 
     /// - Parameter name: of what is fetched.
-    init(_ session: some SessionInMemory, _ name: SourceName) {
-        self.init(session.revision, session.fetchGround, name)
-    }
-
     init(_ revision: Revision, _ ground: Session.FetchGround, _ name: SourceName) {
         (self.revision, text) = (revision, name.section == nil ? revision.text : ground.text)
     }
@@ -152,7 +149,7 @@ struct SourceBase: Sendable, Equatable {
 
 /// Replaces a session, or one section, by what its source sent, if nothing else has changed the session since the
 /// source was asked: the answer may lack an edit committed since, and would undo it.
-final class AdoptSource: SessionOperation {
+struct AdoptSource: SessionOperation {
     enum Outcome: Sendable {
         /// The session now has the source's state.
         case adopted(Session, GuessedAnswer)
@@ -160,25 +157,16 @@ final class AdoptSource: SessionOperation {
         case overtaken
     }
 
-    private let body: PostedBody?
-    private let base: SourceBase?
-    private let settings: Session.Settings
-    private let guessesShape: Bool
-    private let outlines: [SectionOutline]?
-
-    /// - Parameters:
-    ///   - body: nil to bring only the sections into the file's order.
-    ///   - base: the session when the source was asked; nil if there was none.
-    ///   - settings: the session's settings by the file.
-    ///   - guessesShape: whether the shape is not among them, but guessed.
-    ///   - outlines: the file's sections, if each has a source of its own.
-    init(
-        _ body: PostedBody?, base: SourceBase?, settings: Session.Settings, guessesShape: Bool = false,
-        outlines: [SectionOutline]? = nil
-    ) {
-        (self.body, self.base, self.settings) = (body, base, settings)
-        (self.guessesShape, self.outlines) = (guessesShape, outlines)
-    }
+    /// Nil to bring only the sections into the file's order.
+    let body: PostedBody?
+    /// The session when the source was asked; nil if there was none.
+    let base: SourceBase?
+    /// The session's settings by the file.
+    let settings: Session.Settings
+    /// Whether the shape is not among them, but guessed.
+    var guessesShape = false
+    /// The file's sections, if each has a source of its own.
+    var outlines: [SectionOutline]?
 
     var isWrite: Bool { true }
     var replacesDamaged: Bool { true }

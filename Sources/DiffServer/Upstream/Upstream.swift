@@ -91,7 +91,7 @@ package final class Upstream: SessionSource {
         for source in sources { source.settingsChanged() }
         guard let outlines = definition.outlines else { return }
         let settings = definition.settings.applied(to: service.settings.defaultSettings)
-        let arrangement = AdoptSource(nil, base: nil, settings: settings, outlines: outlines)
+        let arrangement = AdoptSource(body: nil, base: nil, settings: settings, outlines: outlines)
         Transaction(arrangement, for: FetchContext(name, self)).run().whenDone { _ in }
     }
 

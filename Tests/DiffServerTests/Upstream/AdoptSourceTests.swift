@@ -13,8 +13,8 @@ import Testing
         let settings = settings ?? self.settings
         let reading = PostedBody.Rules(shape: settings.shape ?? .native, limits: .none, defaults: settings)
         return AdoptSource(
-            PostedBody(StateDocument(Array(json.utf8)), reading), base: base.map { SourceBase($0, SourceName("s")) },
-            settings: settings)
+            body: PostedBody(StateDocument(Array(json.utf8)), reading),
+            base: base.map { SourceBase($0.revision, $0.fetchGround, SourceName("s")) }, settings: settings)
     }
 
     private func session(_ json: String) throws -> Session {
@@ -84,8 +84,8 @@ import Testing
         for json in answers {
             let body = PostedBody(StateDocument(Array(json.utf8)), .init(limits: .none, defaults: settings))
             let before = sessions.last
-            let base = before.map { SourceBase($0, SourceName("s")) }
-            let operation = AdoptSource(body, base: base, settings: settings, guessesShape: true)
+            let base = before.map { SourceBase($0.revision, $0.fetchGround, SourceName("s")) }
+            let operation = AdoptSource(body: body, base: base, settings: settings, guessesShape: true)
             switch try operation.decide(before, by: transition) {
             case .swap(let next, _), .finish(.adopted(let next, _)): sessions.append(next)
             default: Issue.record("\(json) was not adopted")
@@ -142,9 +142,9 @@ import Testing
         let rules = PostedBody.Rules(
             shape: .native, limits: .none, defaults: settings, section: .init(id: section, scopesIDs: true))
         return AdoptSource(
-            PostedBody(StateDocument(Array(json.utf8)), rules),
-            base: base.map { SourceBase($0, SourceName("s", section: section)) }, settings: settings,
-            outlines: outlines)
+            body: PostedBody(StateDocument(Array(json.utf8)), rules),
+            base: base.map { SourceBase($0.revision, $0.fetchGround, SourceName("s", section: section)) },
+            settings: settings, outlines: outlines)
     }
 
     /// The session after an operation; nil if another write came first.
@@ -193,7 +193,7 @@ import Testing
 
     @Test func `sections are brought into the file's order without an answer`() throws {
         let before = try session(#"{"sections":[{"id":"b","items":["x"]},{"id":"old","items":["y"]}]}"#)
-        let arrangement = AdoptSource(nil, base: nil, settings: settings, outlines: outlines)
+        let arrangement = AdoptSource(body: nil, base: nil, settings: settings, outlines: outlines)
         let next = try #require(try result(arrangement, before))
         #expect(
             String(decoding: next.head.snapshot.documentJSON(), as: UTF8.self)
