@@ -319,15 +319,12 @@ final class HookCalls: @unchecked Sendable {
         var retryAfter: Int?
         switch result {
         case .failure(let failure): reason = failure.reason
-        case .success(let answer):
-            switch answer.status {
-            case 200..<300, 400..<500 where answer.status != 408 && answer.status != 429:
-                outages.hookDecided(answer.status, about: session, of: list)
-                if answer.status < 300 { return (.success(()), .agreed) }
-                let isOfCall = answer.status == 401 || answer.status == 403
-                return (.failure(.refused(Self.detail(answer.body))), isOfCall ? .unauthorized : .refused)
-            default: (reason, retryAfter) = ("it answered \(answer.status)", answer.retryAfter)
-            }
+        case .success(let answer) where [2, 4].contains(answer.status / 100) && ![408, 429].contains(answer.status):
+            outages.hookDecided(answer.status, about: session, of: list)
+            if answer.status < 300 { return (.success(()), .agreed) }
+            let isOfCall = answer.status == 401 || answer.status == 403
+            return (.failure(.refused(Self.detail(answer.body))), isOfCall ? .unauthorized : .refused)
+        case .success(let answer): (reason, retryAfter) = ("it answered \(answer.status)", answer.retryAfter)
         }
         outages.hookFailed(because: reason, about: session, of: list)
         return (.failure(.unavailable(retryAfter: retryAfter)), .failed)

@@ -144,18 +144,18 @@ package final class ListDefinition: Sendable {
     /// The source of the states.
     package struct Source: Sendable, Equatable {
         let url: URLTemplate
-        /// The interval between fetches.
-        var every = Duration.seconds(5)
-        /// The time limit of a fetch.
-        var timeout = Duration.seconds(10)
-        var headers: [RequestHeader] = []
+        /// The interval between fetches. Default 5 s.
+        let every: Duration
+        /// The time limit of a fetch. Default 10 s.
+        let timeout: Duration
+        let headers: [RequestHeader]
     }
 
     /// The upstream that decides on edits.
     struct Hook: Sendable, Equatable {
         let url: URLTemplate
-        /// The time limit of a call.
-        var timeout = Duration.seconds(2)
+        /// The time limit of a call. Default 2 s.
+        let timeout: Duration
         let secret: WebhookSecret
     }
 }

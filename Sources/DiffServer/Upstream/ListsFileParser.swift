@@ -78,22 +78,14 @@ struct ListsFileParser {
         if !Array(section.name.utf8).withUnsafeBytes({ $0.canBeID }) {
             note(section.offset, "a section's id must be 1 to 2,048 bytes without control characters")
         }
-        guard let members = members(of: section.value, "a section") else { return nil }
-        var (source, shape, content): (ListDefinition.Source?, StateShape?, JSONText?)
-        var scopesIDs = true
-        for member in members {
-            switch member.name {
-            case "source": source = readSource(member.value, of: name)
-            case "shape": (shape, scopesIDs) = readShape(member.value)
-            case "content": content = JSONText(accepted: member.value.text)
-            default: noteUnknown(member, "a section")
-            }
-        }
-        noteMissing("source", of: members, at: section.value, "a section")
+        let names: Set = ["source", "shape", "content"]
+        guard let found = members(of: section.value, "a section", among: names, with: ["source"]) else { return nil }
+        let source = found["source"].flatMap { readSource($0.value, of: name) }
+        let (shape, scopesIDs) = found["shape"].map { readShape($0.value) } ?? (nil, true)
+        let outline = SectionOutline(
+            id: section.name, content: found["content"].map { JSONText(accepted: $0.value.text) })
         return source.map {
-            ListDefinition.Feed(
-                section: SectionOutline(id: section.name, content: content), source: $0, shape: shape,
-                scopesIDs: scopesIDs)
+            ListDefinition.Feed(section: outline, source: $0, shape: shape, scopesIDs: scopesIDs)
         }
     }
 
@@ -132,50 +124,46 @@ struct ListsFileParser {
     }
 
     private mutating func readSource(_ value: JSONSlice, of name: NamePattern?) -> ListDefinition.Source? {
-        guard let members = members(of: value, "a source") else { return nil }
-        var (url, every, timeout): (URLTemplate?, Duration?, Duration?)
-        var headers: [RequestHeader] = []
-        for member in members {
-            switch member.name {
-            case "url": url = readURL(member.value, of: name)
-            case "every": every = readTime(member, 0.1...3600)
-            case "timeout": timeout = readTime(member, 0.1...60)
-            case "headers": headers = readHeaders(member.value)
-            default: noteUnknown(member, "a source")
-            }
-        }
-        noteMissing("url", of: members, at: value, "a source")
-        return url.map { url in
-            var source = ListDefinition.Source(url: url, headers: headers)
-            if let every { source.every = every }
-            if let timeout { source.timeout = timeout }
-            return source
+        let names: Set = ["url", "every", "timeout", "headers"]
+        guard let found = members(of: value, "a source", among: names, with: ["url"]) else { return nil }
+        let url = found["url"].flatMap { readURL($0.value, of: name) }
+        let every = found["every"].flatMap { readTime($0, 0.1...3600) }
+        let timeout = found["timeout"].flatMap { readTime($0, 0.1...60) }
+        let headers = found["headers"].map { readHeaders($0.value) }
+        return url.map {
+            ListDefinition.Source(
+                url: $0, every: every ?? .seconds(5), timeout: timeout ?? .seconds(10), headers: headers ?? [])
         }
     }
 
     private mutating func readHook(_ value: JSONSlice, of name: NamePattern?) -> ListDefinition.Hook? {
-        guard let members = members(of: value, "a hook") else { return nil }
-        var (url, timeout, secret): (URLTemplate?, Duration?, WebhookSecret?)
-        for member in members {
-            switch member.name {
-            case "url": url = readURL(member.value, of: name)
-            case "timeout": timeout = readTime(member, 0.1...60)
-            case "secret": secret = readSecret(member.value)
-            default: noteUnknown(member, "a hook")
-            }
-        }
-        noteMissing("url", of: members, at: value, "a hook")
-        noteMissing("secret", of: members, at: value, "a hook")
-        guard let url, let secret else { return nil }
-        var hook = ListDefinition.Hook(url: url, secret: secret)
-        if let timeout { hook.timeout = timeout }
-        return hook
+        let names: Set = ["url", "timeout", "secret"]
+        guard let found = members(of: value, "a hook", among: names, with: ["url", "secret"]) else { return nil }
+        let url = found["url"].flatMap { readURL($0.value, of: name) }
+        let timeout = found["timeout"].flatMap { readTime($0, 0.1...60) }
+        guard let secret = found["secret"].flatMap({ readSecret($0.value) }), let url else { return nil }
+        return ListDefinition.Hook(url: url, timeout: timeout ?? .seconds(2), secret: secret)
     }
 
     // MARK: Values
 
     private mutating func members(of value: JSONSlice, _ whole: String) -> [JSONSlice.Member]? {
         value.orderedMembers ?? fault(value.offset, "\(whole) must be an object")
+    }
+
+    /// The members of an object by their names, which must be among these.
+    ///
+    /// - Parameter needed: those that it must have.
+    private mutating func members(
+        of value: JSONSlice, _ whole: String, among names: Set<String>, with needed: [String]
+    ) -> [String: JSONSlice.Member]? {
+        guard let all = members(of: value, whole) else { return nil }
+        for member in all where !names.contains(member.name) { noteUnknown(member, whole) }
+        for name in needed where !all.contains(where: { $0.name == name }) {
+            note(value.offset, "\(whole) needs a member \"\(name)\"")
+        }
+        // Names of different bytes may be equal as strings.
+        return Dictionary(all.map { ($0.name, $0) }) { $1 }
     }
 
     private mutating func readURL(_ value: JSONSlice, of name: NamePattern?) -> URLTemplate? {
@@ -279,12 +267,6 @@ struct ListsFileParser {
 
     private mutating func noteUnknown(_ member: JSONSlice.Member, _ whole: String) {
         note(member.offset, "\(whole) has no member \"\(member.name)\"")
-    }
-
-    private mutating func noteMissing(
-        _ name: String, of members: [JSONSlice.Member], at value: JSONSlice, _ whole: String
-    ) {
-        if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) needs a member \"\(name)\"") }
     }
 
     /// - Parameter error: the error in a setting; its pointers start at the list.

@@ -55,7 +55,7 @@ import Testing
     @Test func `nothing that prints it shows it`() throws {
         let text = "whsec_" + Self.letters(24)
         let secret = try #require(WebhookSecret(text))
-        let hook = ListDefinition.Hook(url: try URLTemplate("http://h/"), secret: secret)
+        let hook = ListDefinition.Hook(url: try URLTemplate("http://h/"), timeout: .seconds(2), secret: secret)
         var dumped = ""
         dump(hook, to: &dumped)
         dump(secret, to: &dumped)

@@ -106,7 +106,8 @@ final class ViewCache: Sendable {
             content.steps.first { $0.old.isIdentical(to: old) && $0.new.isIdentical(to: new) }
         }
         if let known { return known }
-        let step = StateStep(change.flatMap { $0.leads(from: old, to: new) ? $0 : nil } ?? Changeset(from: old, to: new))
+        let found = change.flatMap { $0.leads(from: old, to: new) ? $0 : nil }
+        let step = StateStep(found ?? Changeset(from: old, to: new))
         content.withLock { content in
             if content.head == head, content.steps.count < Self.maxSteps { content.steps.append(step) }
         }
