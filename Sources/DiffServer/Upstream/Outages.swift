@@ -3,22 +3,20 @@ import HTTPCore
 import SnapshotKit
 
 /// Logs failing sources, hooks that fail or refuse their calls, and guesses of shapes. An outage is one line when it
-/// begins and one when it ends, whatever the number of requests. If the sources of many sessions of one list fail at
-/// once, it names the first ones.
+/// begins and one when it ends. If many sessions of one list fail at once, only the first ones are named.
 final class Outages: Sendable {
     private struct State {
         /// Sessions whose sources fail, with their lists, and whether the log names them.
         var failing: [SourceName: (list: String, isLogged: Bool)] = [:]
-        /// How many failing sessions the log names, by list.
+        /// How many of them the log names, by list.
         var logged: [String: Int] = [:]
-        /// Sessions whose sources send what is mended, or left out.
         var mended: [Mending: Set<SourceName>] = [:]
         /// Lists whose hooks refuse their calls, and those whose hooks do not decide, with their decisions since.
         var refusing: Set<String> = []
         var undecided: [String: Int] = [:]
     }
 
-    /// What a list does not stop for.
+    /// Faults of an answer that a list does not stop for.
     private enum Mending: CaseIterable { case halfCharacters, omissions }
 
     private let state = Locked(State())
@@ -49,8 +47,6 @@ final class Outages: Sendable {
         if forget(session) != false { log("list source is back", session, list) }
     }
 
-    /// Forgets a failing source: another node has heard from it again, or the list has lost its readers.
-    ///
     /// - Returns: whether the log names the session; nil if this node did not know of a failure.
     @discardableResult
     func forget(_ session: SourceName) -> Bool? {
@@ -61,14 +57,12 @@ final class Outages: Sendable {
         }
     }
 
-    /// Records that a source's answer had this many lone surrogates, which were replaced.
     func replaced(_ count: Int, in session: SourceName, of list: String) {
         note(.halfCharacters, isSo: count > 0, in: session, of: list) {
             "list source sent half characters: \(count) lone surrogates became U+FFFD"
         }
     }
 
-    /// Records what was left out of a source's answer.
     func omitted(_ warnings: [StateWarning], in session: SourceName, of list: String) {
         let places = warnings.filter { $0.code != "no-group" }.map(\.pointer)
         note(.omissions, isSo: !places.isEmpty, in: session, of: list) {
@@ -77,8 +71,9 @@ final class Outages: Sendable {
         }
     }
 
-    /// Forgets what was mended in a list that has lost its readers.
-    func forgetMendings(in session: SourceName) {
+    /// Forgets a list that has lost its readers.
+    func forgetAll(of session: SourceName) {
+        forget(session)
         state.withLock { state in for kind in Mending.allCases { state.mended[kind]?.remove(session) } }
     }
 
@@ -95,7 +90,7 @@ final class Outages: Sendable {
         if isNew { log(message(), session, list, level: "warning") }
     }
 
-    /// Logs the shape that was guessed for a list, before the less likely ones; none if none was.
+    /// - Parameter shapes: the one that was taken before the less likely ones; empty if none was guessed.
     func guessed(_ shapes: [StateShape], in session: String, of list: String, isFirst: Bool) {
         guard let shape = shapes.first else { return }
         let others = shapes.dropFirst().map { ", or \($0.query)" }.joined()
@@ -103,14 +98,12 @@ final class Outages: Sendable {
         log("list shape \(isFirst ? "guessed" : "corrected"): \(query)\(others)", SourceName(session), list)
     }
 
-    /// Records that a hook did not decide.
     func hookFailed(because reason: String, about session: String, of list: String) {
         guard state.withLock({ $0.undecided.updateValue(0, forKey: list) == nil }) else { return }
         log("list hook fails: \(reason)", SourceName(session), list, level: "warning")
     }
 
-    /// Records a hook's decision about edits. 401 and 403 concern the call rather than the edits: most likely the
-    /// secret is wrong.
+    /// 401 and 403 concern the call rather than the edits: most likely the secret is wrong.
     func hookDecided(_ status: Int, about session: String, of list: String) {
         let isBack = state.withLock { state in
             guard let decisions = state.undecided[list] else { return false }

@@ -3,8 +3,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// All that a session is fetched from: one source, or one for each section. A value of a definition of its list; the
-/// sources go on when the file is read again.
+/// All that a session is fetched from: one source, or one for each section. They go on when the file is read again.
 struct SessionSources: Sendable {
     let all: [SourcedList]
 
@@ -16,18 +15,14 @@ struct SessionSources: Sendable {
         }
     }
 
-    /// The seconds since the source last answered that has been silent for longest, if that is too long ago.
     var staleness: Int? { all.compactMap(\.staleness).max() }
-
-    /// Why a fetch failed, for callers that are allowed to know.
     var failureDetail: String? { all.lazy.map(\.failureDetail).first { !$0.isEmpty } }
-
     var isInUse: Bool { all.contains(where: \.isInUse) }
     func isIdle(at now: Instant) -> Bool { all.allSatisfy { $0.isIdle(at: now) } }
 
     func readersArrived() { for list in all { list.readersArrived() } }
 
-    /// What a reader must wait for before it is answered; nil for nothing. See `SourcedList.readiness`.
+    /// See `SourcedList.readiness`.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         let answers = all.compactMap { $0.readiness(sessionExists: sessionExists, patience: patience) }
         return answers.isEmpty ? nil : Self.together(answers).map { _ in }
@@ -39,19 +34,18 @@ struct SessionSources: Sendable {
     }
 
     /// Done once all are. A failure only if none succeeds: the list is missing if all are.
-    private static func together<Value>(
-        _ answers: [Progress<Value, SourceFailure>]
-    ) -> Progress<[Value], SourceFailure> {
+    private static func together<Value>(_ answers: [Progress<Value, SourceFailure>]) -> Progress<[Value], SourceFailure>
+    {
         let count = answers.count
         return .of { done in
-            let results = Locked<[Int: Result<Value, SourceFailure>]>([:])
+            let results = Locked([Result<Value, SourceFailure>?](repeating: nil, count: count))
             for (index, answer) in answers.enumerated() {
                 answer.whenDone { result in
-                    let all = results.withLock { results -> [Result<Value, SourceFailure>]? in
+                    let known = results.withLock { results in
                         results[index] = result
-                        return results.count == count ? (0..<count).compactMap { results[$0] } : nil
+                        return results.compactMap(\.self)
                     }
-                    if let all { done(joined(all)) }
+                    if known.count == count { done(joined(known)) }
                 }
             }
         }

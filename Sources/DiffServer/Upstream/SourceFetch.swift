@@ -6,7 +6,6 @@ import SnapshotKit
 
 /// A request to a list's source, and the commit of its answer. Confined to the loop of its `Upstream`.
 struct SourceFetch: Sendable {
-    /// The session, and the section that is fetched.
     let name: SourceName
     let definition: ListDefinition
     let feed: ListDefinition.Feed
@@ -33,12 +32,11 @@ struct SourceFetch: Sendable {
 
     /// - Parameters:
     ///   - trace: the `traceparent` of the request that wants it.
-    ///   - received: called before an answer is committed.
-    ///   - done: called once, on the loop.
+    ///   - happen: called on the loop: with `heard` before an answer is committed, and then once with `fetched`.
     func start(
-        at url: String, tracedBy trace: String?, received: @escaping () -> Void,
-        done: @escaping @Sendable (Outcome) -> Void
+        at url: String, tracedBy trace: String?, _ happen: @escaping @Sendable (SourceLife.Event) -> Void
     ) {
+        let done = { @Sendable (outcome: Outcome) in happen(.fetched(outcome)) }
         var request = Transfer.Request(feed.source, at: url, maxBytes: upstream.service.settings.maxBodyBytes)
         if let etag = validators?.etag { request.fields.append(RequestHeader(name: "If-None-Match", value: etag)) }
         if let date = validators?.lastModified {
@@ -60,7 +58,7 @@ struct SourceFetch: Sendable {
             guard upstream.match(name.session)?.definition == definition else { return done(.outdated) }
             switch answer.status {
             case 200:
-                received()
+                happen(.heard)
                 commit(answer, done)
             case 304 where validators != nil: done(.succeeded(answer, at: base))
             case 404 where base == nil, 410 where base == nil: done(.missing)
@@ -94,9 +92,7 @@ struct SourceFetch: Sendable {
             }
         }
     }
-}
 
-extension SourceFetch {
     private func succeeded(_ answer: Transfer.Answer, _ adopted: Session, _ result: GuessedAnswer) -> Outcome {
         let isFirst = adopted.settings.guessedAnswers == 1
         upstream.outages.guessed(result.shapes, in: name.session, of: definition.name.text, isFirst: isFirst)
@@ -107,8 +103,7 @@ extension SourceFetch {
 
     private var list: SourceName { SourceName(definition.name.text, section: name.section) }
 
-    /// The document in a source's answer. What is JSON for others, or a text cut inside a character, must not stop the
-    /// list.
+    /// What is JSON for others, or a text cut inside a character, must not stop the list.
     private func document(_ json: consuming [UInt8]) -> StateDocument {
         let replaced = json.mendJSON()
         if replaced > 0 { upstream.tallies.count(list) { $0.replaced += replaced } }

@@ -7,10 +7,8 @@ import SnapshotKit
 typealias FetchResult = Result<[StateWarning], SourceFailure>
 
 /// The life of a list, or of one section, that is fetched from a source, as a value: events go in, and actions come
-/// out.
-///
-/// It knows no store, loop or clock, so a test can play any order of events. At most one thing is under way at a time:
-/// the lease is being acquired, the session looked up, the source asked, or the lease released.
+/// out. At most one thing is under way at a time: the lease is being acquired, the session looked up, the source asked,
+/// or the lease released.
 struct SourceLife: Sendable {
     /// What is under way.
     enum Phase: Sendable {
@@ -34,7 +32,6 @@ struct SourceLife: Sendable {
         let time: Instant
     }
 
-    /// A reader or writer that waits for a fetch.
     struct Waiter: Sendable {
         let id: Int
         /// Whether there is no session yet, so that a failed fetch is a failure for the waiter.
@@ -80,17 +77,14 @@ struct SourceLife: Sendable {
     }
 
     enum Action: Sendable {
-        /// Acquires the lease. It lasts this long without a sign of life.
+        /// The lease lasts for `hold` without a sign of life.
         case acquire(isForced: Bool, hold: Duration)
-        /// Renews the lease.
         case renew(hold: Duration)
         case look
         /// - Parameters:
         ///   - after: what the result must follow. After anything else, a 304 would mean nothing.
         ///   - validators: for a conditional request; nil if the source must send its state.
         case fetch(after: SourceBase?, SourceValidators?)
-        /// Releases the lease.
-        ///
         /// - Parameter next: the time until the source may be asked again.
         case release(SourceNote?, next: Duration)
         case finish(Int, FetchResult)
@@ -99,20 +93,18 @@ struct SourceLife: Sendable {
         case count(SourceNote.Outcome, list: String)
         case beginOutage(String, list: String)
         case endOutage(list: String)
-        /// Forgets an outage, since another node has heard from the source.
+        /// Another node has heard from the source.
         case forgetOutage
         /// Removes the session, which the file no longer fetches, if it is still as the source sent it.
         case remove(at: Revision)
     }
 
     private(set) var phase = Phase.idle
-    /// What this node knows of the source.
     private(set) var record: SourceRecord
     /// Why the last fetch failed, for callers that are allowed to know.
     private(set) var failureDetail = ""
     /// When the list was last asked for.
     private(set) var used: Instant
-    /// Waiters for the fetch under way or about to begin.
     private var waiting: [Waiter] = []
     /// Waiters that arrived during a fetch and need a newer one.
     private var nextWaiting: [Waiter] = []
@@ -120,13 +112,11 @@ struct SourceLife: Sendable {
     private var dueAt: Instant?
     /// When the source will have been silent for too long.
     private var staleAt: Instant?
-    /// When to renew the lease.
     private var renewAt: Instant?
     /// Whether readers were told that the source is silent.
     private var isAnnouncedStale = false
-    /// The number of fetches in a row that were overtaken by edits.
+    /// Fetches in a row that were overtaken by edits.
     private var overtakings = 0
-
     private var actions: [Action] = []
 
     /// The pause before asking for the lease again after the store has failed.
@@ -145,9 +135,7 @@ struct SourceLife: Sendable {
     // MARK: What is known
 
     /// When `woke` is due; nil for never.
-    var wake: Instant? {
-        ([dueAt, staleAt, renewAt] + waiting.map(\.deadline)).compactMap(\.self).min()
-    }
+    var wake: Instant? { ([dueAt, staleAt, renewAt] + waiting.map(\.deadline)).compactMap(\.self).min() }
 
     /// The answer for a reader that need not wait; nil if it must wait.
     mutating func answer(sessionExists: Bool, isSole: Bool, at now: Instant) -> Result<Void, SourceFailure>? {
@@ -162,7 +150,6 @@ struct SourceLife: Sendable {
 
     mutating func use(at now: Instant) { used = now }
 
-    /// Whether anything is under way, or any waiters are left.
     var isBusy: Bool { !phase.isIdle || !waiting.isEmpty }
 
     /// The failure to report if there is no session.
@@ -178,7 +165,7 @@ struct SourceLife: Sendable {
 
     // MARK: Events
 
-    /// - Returns: the actions, in order. A question comes last, since its answer may arrive at once.
+    /// - Returns: the actions, in order. A question comes last, since its answer may come at once.
     mutating func happen(_ event: Event, _ now: Surroundings) -> [Action] {
         switch (event, phase) {
         case (.arrived(let waiter), .idle):
@@ -211,7 +198,10 @@ struct SourceLife: Sendable {
     private mutating func wake(_ now: Surroundings) {
         for waiter in waiting where waiter.isImpatient(at: now.now) { actions.append(.finish(waiter.id, .success([]))) }
         waiting.removeAll { $0.isImpatient(at: now.now) }
-        if let time = renewAt, time <= now.now { renew(now, isFirst: false) }
+        if let time = renewAt, time <= now.now {
+            actions.append(.renew(hold: hold))
+            scheduleRenewal(now)
+        }
         if let time = staleAt, time <= now.now { watchStaleness(now) }
         if let time = dueAt, time <= now.now {
             dueAt = nil
@@ -293,11 +283,7 @@ struct SourceLife: Sendable {
 
     private var hold: Duration { min(max(record.interval, Self.hold.least), Self.hold.most) }
 
-    /// Renews the lease while the source is slow.
-    private mutating func renew(_ now: Surroundings, isFirst: Bool) {
-        if !isFirst { actions.append(.renew(hold: hold)) }
-        renewAt = now.isSole ? nil : now.now + hold / 3
-    }
+    private mutating func scheduleRenewal(_ now: Surroundings) { renewAt = now.isSole ? nil : now.now + hold / 3 }
 
     // MARK: The fetch
 
@@ -306,7 +292,7 @@ struct SourceLife: Sendable {
         record.begin(from: list.sourceHash, every: list.every, at: now.now)
         phase = .fetching(Attempt(list: list.name, every: list.every, time: now.now))
         used = now.now
-        renew(now, isFirst: true)
+        scheduleRenewal(now)
         let isConditional =
             now.base.map { record.revision == $0.text } ?? false && record.validators != SourceValidators()
         actions.append(.fetch(after: now.base, isConditional ? record.validators : nil))
@@ -355,7 +341,6 @@ struct SourceLife: Sendable {
         release(.failure(failure(at: now.now) ?? .missing), now)
     }
 
-    /// Fetches again, since the answer cannot be used.
     private mutating func startOver(_ now: Surroundings) {
         // A session that was deleted meanwhile is made again when it is next read.
         guard now.hasReaders || !waiting.isEmpty || !nextWaiting.isEmpty else { return release(.success([]), now) }

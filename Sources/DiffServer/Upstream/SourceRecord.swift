@@ -4,9 +4,9 @@ import HTTPCore
 
 /// This process's knowledge of a list's source: a value that each answer updates.
 struct SourceRecord: Sendable {
-    /// The outcome of the last request; nil before the first.
+    /// Of the last request.
     private(set) var outcome: SourceNote.Outcome?
-    /// The last success.
+    /// When the last success was.
     private(set) var fetched: Instant?
     /// When the source may be asked again.
     private(set) var due: Instant
@@ -66,11 +66,9 @@ struct SourceRecord: Sendable {
 
     // MARK: Steps
 
-    /// The source answered, and its answer is about to be committed. Readers woken by the commit must not be told that
-    /// the source is silent.
+    /// Readers woken by the commit of an answer must not be told that the source is silent.
     mutating func noteAnswer(at now: Instant) { heard = now }
 
-    /// The source answered with its state.
     mutating func succeed(
         _ answer: Transfer.Answer, every: Duration, revision: String?, asked: Instant, at now: Instant
     ) {
@@ -130,16 +128,15 @@ struct SourceRecord: Sendable {
         (interval, outdated) = (every, now)
     }
 
+    mutating func wait(until due: Instant) { self.due = due }
+
     /// Whether a note comes from a node with another file, or from before a reload at this node.
     func isForeign(_ note: SourceNote) -> Bool { note.sourceHash != sourceHash }
-
-    mutating func wait(until due: Instant) { self.due = due }
 
     /// Whether the source fails and should not be asked yet. If this node has the lease nevertheless, the store has
     /// lost that note.
     func isTooEarly(at now: Instant) -> Bool { outcome == .failed && due > now }
 
-    /// Adopts what another node knows.
     mutating func adopt(_ note: SourceNote, at now: Instant) {
         guard !isForeign(note) else {
             outdated = outdated ?? now
@@ -155,7 +152,6 @@ struct SourceRecord: Sendable {
         (revision, validators) = (note.revision, note.validators)
     }
 
-    /// A note for the other nodes.
     func note(at now: Instant) -> SourceNote? {
         outcome.map {
             SourceNote(

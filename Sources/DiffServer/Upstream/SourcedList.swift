@@ -4,10 +4,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// One list, or one section of a list, that is fetched from a source: it asks the source while the session has readers
-/// or waiters, and replaces the session, or the section, by the result. It carries out the decisions of its
-/// `SourceLife`.
-///
+/// One list, or one section of a list, that is fetched from a source: carries out the decisions of its `SourceLife`.
 /// Any thread may query it or request a fetch; everything else is confined to the loop of its `Upstream`.
 final class SourcedList: @unchecked Sendable {
     let name: SourceName
@@ -20,7 +17,7 @@ final class SourcedList: @unchecked Sendable {
     private var held: SourcedList?
     private var arrivals = 0
     private var timer = LifeTimer()
-    /// The `traceparent` of the newest request for a fetch, which goes with that.
+    /// The `traceparent` of the newest request for a fetch.
     private var trace: String?
 
     init(_ name: SourceName, _ upstream: Upstream, every interval: Duration) {
@@ -37,10 +34,8 @@ final class SourcedList: @unchecked Sendable {
 
     /// The seconds since the source last answered, if that is too long ago.
     var staleness: Int? { life.withLock { $0.record.staleness(at: .now) } }
-
     /// The time of the last success.
     var fetched: Instant? { life.withLock { $0.record.fetched } }
-
     /// Why the last fetch failed, for callers that are allowed to know.
     var failureDetail: String { life.withLock { $0.failureDetail } }
 
@@ -54,9 +49,7 @@ final class SourcedList: @unchecked Sendable {
 
     /// What a reader must wait for before it is answered; nil for nothing.
     ///
-    /// - Parameters:
-    ///   - sessionExists: whether there is a session.
-    ///   - patience: the longest that the reader waits if there is a session.
+    /// - Parameter patience: the longest that the reader waits if there is a session.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         let (now, isSole) = (Instant.now, store.isSole)
         switch life.withLock({ $0.answer(sessionExists: sessionExists, isSole: isSole, at: now) }) {
@@ -81,20 +74,17 @@ final class SourcedList: @unchecked Sendable {
             arrivals += 1
             self.trace = trace ?? self.trace
             promises[arrivals] = promise
-            happen(
-                .arrived(
-                    .init(id: arrivals, needsSession: needsSession, isForced: isForced, deadline: deadline)))
+            happen(.arrived(.init(id: arrivals, needsSession: needsSession, isForced: isForced, deadline: deadline)))
         }
         return .pending(promise)
     }
 
-    /// Tells the list that its session has got readers.
     func readersArrived() {
         life.withLock { $0.use(at: .now) }
         loop.execute { self.happen(.readersArrived) }
     }
 
-    /// Tells the list that the file was read again, and the list's entry has changed.
+    /// The file was read again, and the list's entry has changed.
     func settingsChanged() { loop.execute { self.happen(.settingsChanged) } }
 
     // MARK: On the loop
@@ -167,11 +157,7 @@ final class SourcedList: @unchecked Sendable {
         let fetch = SourceFetch(
             name: name, definition: match.definition, feed: feed, base: base, validators: validators,
             upstream: upstream)
-        fetch.start(at: match.url(of: feed), tracedBy: exchange(&trace, with: nil)) { [self] in
-            happen(.heard)
-        } done: { [self] outcome in
-            happen(.fetched(outcome))
-        }
+        fetch.start(at: match.url(of: feed), tracedBy: exchange(&trace, with: nil)) { self.happen($0) }
     }
 }
 
@@ -188,7 +174,7 @@ struct SourceName: Hashable, Sendable {
     /// No session's name has a slash.
     var text: String { section.map { "\(session)/\($0)" } ?? session }
 
-    /// The labels of a list's metrics. A section's id is the file's, but may need escapes (Prometheus's text format).
+    /// The labels of a list's metrics. A section's id may need escapes (Prometheus's text format).
     var labels: String {
         guard let section else { return "list=\"\(session)\"" }
         let escaped = section.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
@@ -201,7 +187,6 @@ struct LifeTimer {
     private var due: Instant?
     private var timer: Timer?
 
-    /// - Parameter woke: called when it is time.
     mutating func set(_ wake: Instant?, on loop: EventLoop, _ woke: @escaping @Sendable () -> Void) {
         guard wake != due else { return }
         timer?.cancel()

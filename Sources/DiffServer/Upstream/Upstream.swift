@@ -17,14 +17,12 @@ import SnapshotKit
 package final class Upstream: SessionSource {
     let service: DiffService
     package let loop: EventLoop
-    /// Requests to sources.
     let transfers: Transfers
     let tallies = UpstreamTallies()
     let outages: Outages
     let hooks: HookCalls
     private let file: Locked<ListsFile>
     fileprivate let lists = Locked(FollowedLists<SessionSources>())
-    /// When unused lists were last looked for.
     private let lookedForRoom = Locked(Instant.now)
 
     /// The most sessions that may have a source at a time: each takes some 2 KB.
@@ -41,21 +39,16 @@ package final class Upstream: SessionSource {
 
     // MARK: What the file says
 
-    /// The list that a session belongs to; nil if the file does not name it.
     func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
 
     package func list(of name: String) -> (any ListedSession)? {
         match(name).map { NamedList(name, $0, self) }
     }
 
-    /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
     package func name(ofSource url: String) -> String? {
-        file.withLock { $0 }.lists.first { list in
-            list.name.isExact && list.feed(of: nil)?.source.url.text == url
-        }?.name.text
+        file.withLock { $0 }.lists.first { $0.name.isExact && $0.feed(of: nil)?.source.url.text == url }?.name.text
     }
 
-    /// Continues with another file. Sessions of lists that it lacks are removed.
     package func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }
         // A list that somebody waits for may have no session yet.
@@ -70,9 +63,7 @@ package final class Upstream: SessionSource {
             if new.feeds != old?.feeds, let slot = service.table.anySlot(name) { watch(slot) }
         }
         let dropped = lists.withLock {
-            $0.reassign { name in
-                next.list(of: name).flatMap { $0.definition.hasSource ? $0.definition.name.text : nil }
-            }
+            $0.reassign { name in (next.list(of: name)?.definition).flatMap { $0.hasSource ? $0.name.text : nil } }
         }
         // Somebody may still wait for them.
         for list in dropped.flatMap(\.all) { list.settingsChanged() }
@@ -112,15 +103,13 @@ package final class Upstream: SessionSource {
 
     // MARK: Readers
 
-    /// Fetches a session while it has readers.
     package func watch(_ slot: SessionSlot) {
         if slot.readerCount > 0 { list(slot.name)?.readersArrived() }
     }
 
-    /// The seconds since a session's source last answered, if that is too long ago.
     package func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
-    /// The list that fetches a session; nil if it has no source, or too many are being fetched.
+    /// What fetches a session; nil if it has no source, or too many are being fetched.
     fileprivate func list(_ name: String) -> SessionSources? {
         lists.withLock { lists in
             if let list = lists[name] { return list }
@@ -147,7 +136,6 @@ package final class Upstream: SessionSource {
         }
     }
 
-    /// Forgets lists that nobody reads. Called each second. O(lists).
     package func sweep() {
         let now = Instant.now
         lists.withLock { forget(&$0) { $0.isIdle(at: now) } }
@@ -156,10 +144,7 @@ package final class Upstream: SessionSource {
     private func forget(_ lists: inout FollowedLists<SessionSources>, where isUseless: (SessionSources) -> Bool) {
         for (name, list) in lists.all where isUseless(list) {
             lists.remove(name)
-            for source in list.all {
-                outages.forget(source.name)
-                outages.forgetMendings(in: source.name)
-            }
+            for source in list.all { outages.forgetAll(of: source.name) }
         }
     }
 
@@ -185,7 +170,7 @@ package final class Upstream: SessionSource {
     }
 }
 
-/// A session, and the list that the file says it belongs to.
+/// A session of a list of the file.
 private final class NamedList: ListedSession {
     let name: String
     let match: ListMatch
@@ -214,12 +199,11 @@ private final class NamedList: ListedSession {
         list?.fetch(tracedBy: trace).unlessMissing(by: self) { $0.fetch(tracedBy: trace) } ?? .done(.failure(.crowded))
     }
 
-    /// The same session by another file that was read since, if that fetches it; nil otherwise.
+    /// The same session by another file that was read since, if that fetches it.
     fileprivate var next: NamedList? {
-        upstream.match(name).flatMap { match in
-            match.definition === self.match.definition || !match.definition.hasSource
-                ? nil : NamedList(name, match, upstream)
-        }
+        guard let match = upstream.match(name), match.definition !== self.match.definition, match.definition.hasSource
+        else { return nil }
+        return NamedList(name, match, upstream)
     }
 
     var failureDetail: String? { upstream.lists.withLock { $0[name] }?.failureDetail }
@@ -257,7 +241,6 @@ struct FollowedLists<List> {
 
     subscript(name: String) -> List? { lists[name]?.list }
 
-    /// Names and lists.
     var all: [(name: String, list: List)] { lists.map { ($0.key, $0.value.list) } }
 
     /// Whether another list of an entry may be followed. O(entries).
@@ -275,7 +258,6 @@ struct FollowedLists<List> {
 
     mutating func replace(_ name: String, by list: List) { lists[name]?.list = list }
 
-    /// Follows a new list.
     mutating func add(_ list: List, named name: String, of entry: String) {
         lists[name] = (list, entry)
         counts[entry, default: 0] += 1
