@@ -10,7 +10,6 @@ final class EditConsent: Consent {
     private let call: Call
     private let hook: ListDefinition.Hook
     private let url: String
-    /// The list's name in the file.
     private let list: String
     private let calls: HookCalls
     /// Identifies the call; the same for each try of one request.
@@ -64,19 +63,14 @@ final class EditConsent: Consent {
         object.text("session", call.session)
         object.revision("revision", revision)
         object.json("edits", edits)
-        if case .client = call.identity, let claims = Token.claims(call.head) {
-            object.json("token", claims)
-        } else {
-            object.null("token")
-        }
+        if let claims { object.json("token", claims) } else { object.null("token") }
         return object.bytes()
     }
-}
 
-extension Token {
-    /// The claims of a request's token, which has been checked, as written.
-    fileprivate static func claims(_ head: RequestHead) -> [UInt8]? {
-        let parts = (head["authorization"] ?? "").utf8.split(separator: UInt8(ascii: "."))
+    /// The claims of the request's token, which has been checked, as written; nil without one.
+    private var claims: [UInt8]? {
+        guard case .client = call.identity else { return nil }
+        let parts = (call.head["authorization"] ?? "").utf8.split(separator: UInt8(ascii: "."))
         return parts.count == 3 ? Base64URL.decode(parts[1]) : nil
     }
 }
@@ -86,8 +80,7 @@ extension Token {
 /// The edits of one session that wait to call its hook, as a value driven like `SourceLife`: one calls at a time, over
 /// all nodes.
 struct HookQueue: Sendable {
-    /// A request that waits for its turn.
-    struct Waiter: Sendable {
+    private struct Waiter {
         let id: Int
         /// How long its call may take.
         let timeout: Duration
@@ -97,7 +90,7 @@ struct HookQueue: Sendable {
 
     private enum Phase {
         case idle
-        /// - Parameter deadline: the end of waiting for a lease that another node has.
+        /// - Parameter until: the end of waiting for a lease that another node has.
         case acquiring(Waiter, until: Instant)
         case calling
         case releasing
@@ -130,13 +123,12 @@ struct HookQueue: Sendable {
 
     /// The most that may wait.
     private static let maxWaiting = 8
-    /// The pause before a node tries again to take the lease from another one.
     private static let retry = Duration.milliseconds(20)
 
     /// When `woke` has to happen; nil for never.
     var wake: Instant? { ([retryAt] + waiting.map(\.deadline)).compactMap(\.self).min() }
 
-    /// - Returns: what to do, in order. A question is the last action, since its answer may come at once.
+    /// - Returns: the actions, in order. A question comes last, since its answer may come at once.
     mutating func happen(_ event: Event, _ now: Instant) -> [Action] {
         switch (event, phase) {
         case (.arrived(let id, let timeout), .idle):
@@ -195,9 +187,8 @@ final class HookCalls: @unchecked Sendable {
     private let outages: Outages
     private let transfers: Transfers
     let tallies = UpstreamTallies()
-    /// Sessions whose hooks are being called, with those who wait to call them next.
     private var sessions: [String: WaitingEdits] = [:]
-    /// How many calls are under way, by the names of their lists in the file.
+    /// How many sessions of a list have edits under way.
     private var calls: [String: Int] = [:]
     private var arrivals = 0
 
@@ -224,9 +215,7 @@ final class HookCalls: @unchecked Sendable {
 
     /// Waits for the lease to call the hook of a session. From any thread.
     ///
-    /// - Parameters:
-    ///   - list: its name in the file.
-    ///   - time: how long the call may take.
+    /// - Parameter time: how long the call may take.
     func lease(of session: String, _ list: String, within time: Duration) -> Progress<HookLease, ConsentFailure> {
         let promise = Promise<HookLease, ConsentFailure>()
         loop.execute { [self] in
@@ -245,7 +234,7 @@ final class HookCalls: @unchecked Sendable {
         return .pending(promise)
     }
 
-    /// Ends the turn of a session. From any thread.
+    /// From any thread.
     fileprivate func end(_ session: String) { loop.execute { self.happen(.ended, to: session) } }
 
     private func happen(_ event: HookQueue.Event, to session: String) {
@@ -286,8 +275,6 @@ final class HookCalls: @unchecked Sendable {
     // MARK: The call
 
     /// Asks the owner of a session's list whether edits count. From any thread.
-    ///
-    /// - Parameter list: its name in the file.
     func ask(
         _ hook: ListDefinition.Hook, of session: String, _ list: String, at url: String, id: String,
         tracedBy trace: String?, _ payload: [UInt8]

@@ -3,18 +3,13 @@ import SnapshotKit
 
 /// A file of lists: sessions, by name or pattern, whose states come from an upstream, or whose edits it decides on.
 package struct ListsFile: Sendable {
-    /// All lists, in the file's order.
     package let lists: [ListDefinition]
-    /// Lists of a single session, by its name.
     private let exact: [String: ListDefinition]
-    /// Lists with patterns, in the file's order.
     private let patterns: [ListDefinition]
     /// The number of lists with a source.
     let sourceCount: Int
-    /// The paths of the files that hold its secrets.
     package let secretFiles: [String]
 
-    /// The longest file, in bytes.
     package static let maxBytes = 1 << 20
 
     /// - Parameter secret: looks up what a value `env:NAME` or `file:PATH` names; nil if that is not there, or empty.
@@ -73,13 +68,11 @@ package struct ListMatch: Sendable {
 package final class ListDefinition: Sendable {
     /// The names of its sessions. The pattern's text is the list's name in the log and in metrics.
     package let name: NamePattern
-    /// The settings of its sessions, as PUT would set them.
     package let settings: Session.SettingsChange
     /// What is fetched: the whole state, or each section by itself, in the list's order. Empty if states are posted.
     package let feeds: [Feed]
     /// The shapes of sections that have one, by the sections' ids.
     let sectionShapes: SectionShapes
-    /// Whether the shape is guessed of the source's answers.
     package let guessesShape: Bool
     /// Nil if edits need no consent.
     let hook: Hook?
@@ -133,7 +126,6 @@ package final class ListDefinition: Sendable {
             return try Snapshot.empty.replacing(reading, limits: limits).snapshot
         }
 
-        /// How a fetched document is read.
         func rules(_ settings: Session.Settings, _ limits: StateLimits) -> PostedBody.Rules {
             PostedBody.Rules(
                 shape: (section == nil ? settings.shape : shape) ?? .native, limits: limits, defaults: settings,
@@ -141,7 +133,7 @@ package final class ListDefinition: Sendable {
         }
     }
 
-    /// The source of the states.
+    /// Where states come from.
     package struct Source: Sendable, Equatable {
         let url: URLTemplate
         /// The interval between fetches. Default 5 s.
@@ -183,7 +175,7 @@ extension RequestHeader: CustomStringConvertible, CustomDebugStringConvertible, 
 }
 
 extension RequestHeader {
-    /// Whether a text is a token (RFC 9110 §5.6.2).
+    /// RFC 9110 §5.6.2.
     static func isName(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -198,9 +190,9 @@ extension RequestHeader {
             && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Whether a field is set by the server itself: framing, connection or conditions (RFC 9110, RFC 9112).
     static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
+    /// The server itself sets framing, connection and conditions (RFC 9110, RFC 9112).
     private static let reserved: Set<String> = [
         "accept-encoding", "connection", "content-encoding", "content-length", "expect", "host", "http2-settings",
         "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive",
@@ -247,7 +239,6 @@ package struct ListsFileError: Error, Equatable {
         }
     }
 
-    /// The messages without their positions.
     package var messages: [String] { faults.map(\.message) }
 
     /// A line for each fault, as compilers write them: `FILE:LINE:COLUMN: message`.

@@ -4,7 +4,6 @@ import SnapshotKit
 /// Parses a file of lists. It continues after each fault, so that all are reported at once.
 struct ListsFileParser {
     private let secret: (SecretPlace) -> String?
-    /// The files that were named.
     private(set) var secretFiles: [String] = []
     private var faults: [(offset: Int, message: String)] = []
     /// The names so far, by the form of their patterns.
@@ -235,7 +234,7 @@ struct ListsFileParser {
         return WebhookSecret(text) ?? fault(value.offset, "\(place) does not hold a secret: \(WebhookSecret.rule)")
     }
 
-    /// The secret at a place; messages never repeat it.
+    /// Messages never repeat the secret.
     private mutating func readSecret(in place: SecretPlace, at value: JSONSlice) -> String? {
         switch place {
         case .variable(let name) where !Self.isVariable(name):

@@ -8,7 +8,6 @@ import DiffSessions
 /// Matches the name of one session or of many: `orders:{user}`. A segment stands for one or more characters other than
 /// `:`, as few as the rest of the pattern allows, but never for `.` or `..`.
 package struct NamePattern: Sendable, Equatable {
-    /// The pattern as written.
     package let text: String
     /// The literal before the first segment.
     private let start: [UInt8]
@@ -45,7 +44,6 @@ package struct NamePattern: Sendable, Equatable {
         (self.text, self.start, self.parts) = (text, start, parts)
     }
 
-    /// Parses a segment's name and its closing brace.
     private static func takeSegment(_ rest: inout Substring.UTF8View) throws(Failure) -> String {
         guard let end = rest.firstIndex(of: UInt8(ascii: "}")) else { throw .openBrace }
         let name = rest[..<end]
@@ -54,14 +52,11 @@ package struct NamePattern: Sendable, Equatable {
         return String(Substring(name))
     }
 
-    /// Whether a segment may have this name.
     static func isSegment(_ name: some Collection<UInt8>) -> Bool {
         (1...64).contains(name.count) && name.allSatisfy { SessionName.isOfName($0) && !".~:".utf8.contains($0) }
     }
 
-    /// The names of the segments, in order.
     var segments: [String] { parts.map(\.segment) }
-    /// Whether the pattern is a single name.
     package var isExact: Bool { parts.isEmpty }
     /// The pattern without its segments' names: equal for patterns that match the same names.
     var form: String {

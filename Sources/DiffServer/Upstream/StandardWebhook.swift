@@ -3,8 +3,6 @@ import HTTPCore
 
 /// Calls that the receiver can verify: Standard Webhooks (standardwebhooks.com) with symmetric signatures.
 enum StandardWebhook {
-    /// The header fields of a call.
-    ///
     /// - Parameters:
     ///   - id: an id without a dot. All tries of a call share it, so that the receiver carries the call out once.
     ///   - seconds: the time of this try, in seconds since 1970. Receivers refuse old calls.

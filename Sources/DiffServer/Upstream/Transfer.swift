@@ -29,7 +29,7 @@ package final class Transfer {
         var etag, lastModified, cacheControl, age: String?
         /// The value of Retry-After in seconds (RFC 9110 §10.2.3).
         var retryAfter: Int?
-        /// Charges the memory of the body for as long as it is held.
+        /// Charges the body's memory.
         var share: MemoryShare
     }
 
@@ -114,7 +114,6 @@ package final class Transfer {
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(curl, easy, option, value) }
     private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(curl, easy, option, value) }
 
-    /// Takes a line of a head.
     private func takeLine(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         rejection = rejection ?? heads.take(UnsafeRawBufferPointer(start: bytes, count: count))
         return rejection == nil ? count : 0
@@ -161,7 +160,6 @@ package final class Transfer {
 
     /// Answers up to this many bytes need not leave memory free.
     private static let small = 32 * 1024
-
     private static let malformed = "its body is not gzip"
 
     private static func tooLong(_ limit: Int) -> String { "the answer has more than \(limit) bytes" }
@@ -256,7 +254,7 @@ private struct Origin: Equatable {
 struct AnswerHeads: Equatable {
     private var bytes = 0
     private var fields = 0
-    /// The number of codings of the body.
+    /// Codings of the body.
     private var codings = 0
 
     static let maxBytes = 64 * 1024
@@ -264,11 +262,8 @@ struct AnswerHeads: Equatable {
     /// The coding requested, and the only one decoded. Its decoder takes at most 40 KB.
     static let coding = "gzip"
 
-    /// Whether the body has that coding.
     var isCompressed: Bool { codings > 0 }
 
-    /// Takes a line of a head.
-    ///
     /// - Returns: why the rest of the answer is refused; nil if it is not.
     mutating func take(_ line: some Collection<UInt8>) -> String? {
         bytes += line.count

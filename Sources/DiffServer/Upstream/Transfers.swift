@@ -9,7 +9,6 @@ import HTTPCore
 /// The requests to other servers under way. Confined to its loop.
 package final class Transfers: @unchecked Sendable {
     private let loop: EventLoop
-    /// Charges bodies as they arrive.
     private let budget: MemoryBudget
     private let multi: UnsafeMutableRawPointer
     private var watches: [Int32: DescriptorWatch] = [:]
@@ -20,7 +19,6 @@ package final class Transfers: @unchecked Sendable {
     private let maxOfHost: Int
 
     private struct Origin {
-        /// The number of requests under way.
         var active = 0
         var waiting = Queue<Waiting>()
     }

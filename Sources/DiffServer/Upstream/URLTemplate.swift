@@ -5,9 +5,8 @@ import HTTPCore
 /// A client chooses the name, and must not choose the host or the path: a segment fills a whole segment of the path or
 /// a whole value of the query, percent-encoded (RFC 3986 §2.1) except for unreserved characters.
 struct URLTemplate: Sendable, Equatable {
-    /// The template as written.
     let text: String
-    /// The names of the segments, in order. A name may occur several times.
+    /// In order. A name may occur several times.
     let segments: [String]
     /// The text before each segment, and after the last.
     private let literals: [String]
@@ -40,7 +39,6 @@ struct URLTemplate: Sendable, Equatable {
         literals = reader.literals.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The end of the authority.
     private static func authorityEnd(of bytes: [UInt8]) throws(Failure) -> Int {
         let lower = bytes.prefix(8).map { $0 | 0x20 }
         guard let scheme = ["http://", "https://"].first(where: { lower.starts(with: $0.utf8) }) else { throw .scheme }
@@ -115,7 +113,7 @@ private struct TargetParser {
         try checkDots()
     }
 
-    /// Whether a byte ends the current path segment or query parameter.
+    /// Whether it ends the current path segment or query parameter.
     private func endsPart(_ byte: UInt8) -> Bool {
         isQuery ? byte == UInt8(ascii: "&") : byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
     }
