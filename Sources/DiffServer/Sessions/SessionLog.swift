@@ -193,16 +193,16 @@ extension Session {
     ) throws(SessionRecord.Failure) -> Session {
         // Settings determine how states are compared, also the one that they come with, so the revisions before new
         // settings are made first.
-        if let index = entries.firstIndex(where: { $0.settings != nil }) {
-            let before = try continued(by: Array(entries[..<index]), by: transition)
-            let settled = try before.settled(by: entries[index], by: transition)
-                .continued(by: [entries[index]], by: transition)
-            return try settled.advanced(by: Array(entries[(index + 1)...]), by: transition)
-        }
-        return try continued(by: entries, by: transition)
+        guard let index = entries.firstIndex(where: { $0.settings != nil }), let settings = entries[index].settings
+        else { return try continued(by: entries, by: transition) }
+        let settled = transition.session(
+            try continued(by: Array(entries[..<index]), by: transition), settled: settings)
+        guard settled.settings == settings else { throw .damaged }
+        return try settled.continued(by: [entries[index]], by: transition)
+            .advanced(by: Array(entries[(index + 1)...]), by: transition)
     }
 
-    /// The same for commits of which none changed the settings, or that is done.
+    /// The same, but for settings.
     private func continued(
         by entries: [FoundEntry], by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
@@ -237,15 +237,6 @@ extension Session {
         return session.with(head: Head(last, snapshot: made.snapshot, fingerprints: fingerprints), history: history)
     }
 
-    /// The session with the settings of a commit, before its state.
-    private func settled(
-        by found: FoundEntry, by transition: SessionTransition
-    ) throws(SessionRecord.Failure) -> Session {
-        guard let settings = found.settings else { return self }
-        let session = transition.session(self, settled: settings)
-        guard session.settings == settings else { throw .damaged }
-        return session
-    }
 }
 
 extension History {
@@ -295,27 +286,19 @@ public final class LogEntry: Sendable {
         let back: SnapshotDelta?
     }
 
-    private init(
-        _ version: UInt64, _ change: Change? = nil, _ settings: Session.Settings? = nil,
-        _ replay: ReplayWindow.KeyedEntry? = nil
-    ) {
-        (self.version, self.change, self.settings, self.replay) = (version, change, settings, replay)
-    }
-
     /// The commit from one session to the next, which gets a version; nil if the next one starts over.
-    convenience init?(from before: Session, to next: Session, _ version: UInt64) {
-        let replay = next.replays.newest(since: before.replays)
-        let settings = next.settings == before.settings ? nil : next.settings
+    init?(from before: Session, to next: Session, _ version: UInt64) {
+        self.version = version
+        replay = next.replays.newest(since: before.replays)
+        settings = next.settings == before.settings ? nil : next.settings
         if next.head.revision == before.head.revision {
-            self.init(version, nil, settings, replay)
+            change = nil
             return
         }
         guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt else { return nil }
         // A history without room forgets at once, though another node may remember more.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
-        self.init(
-            version, Change(provenance: next.head.provenance, step: next.head.step, back: newest?.back), settings,
-            replay)
+        change = Change(provenance: next.head.provenance, step: next.head.step, back: newest?.back)
     }
 
     // MARK: Bytes
@@ -350,10 +333,11 @@ public final class LogEntry: Sendable {
     }
 
     /// Reads an entry.
-    convenience init(_ bytes: [UInt8], by hash: KeyedHash) throws(SessionRecord.Failure) {
+    init(_ bytes: [UInt8], by hash: KeyedHash) throws(SessionRecord.Failure) {
         guard let version = UInt64(String(decoding: bytes.prefix(16), as: UTF8.self), radix: 16) else { throw .damaged }
+        self.version = version
         if bytes.count == 16 {
-            self.init(version)
+            (change, settings, replay) = (nil, nil, nil)
             return
         }
         guard let parts = Parts(bytes, by: hash), let members = JSONSlice.members(of: Array(parts.meta)),
@@ -361,7 +345,6 @@ public final class LogEntry: Sendable {
         else { throw .damaged }
         guard format == SessionRecord.format else { throw .format(format) }
         let clock = WallClock()
-        var (change, settings, replay): (Change?, Session.Settings?, ReplayWindow.KeyedEntry?)
         if members.revision("revision") != nil {
             let provenance = try members.provenance(clock)
             guard provenance.parent != nil else { throw .damaged }
@@ -369,13 +352,16 @@ public final class LogEntry: Sendable {
                 provenance: provenance,
                 step: members["restated"] == nil ? SnapshotDelta(bytes: Array(parts.step)) : nil,
                 back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(parts.back)) : nil)
+        } else {
+            change = nil
         }
-        if let written = members["settings"] {
+        settings = try members["settings"].map { (written) throws(SessionRecord.Failure) in
             guard let members = written.members else { throw .damaged }
-            settings = try members.settings()
+            return try members.settings()
         }
-        if let written = members["replay"] { replay = try SessionRecord.replay(written, clock) }
-        self.init(version, change, settings, replay)
+        replay = try members["replay"].map { (written) throws(SessionRecord.Failure) in
+            try SessionRecord.replay(written, clock)
+        }
     }
 
     /// What an entry consists of, if it has more than a version.
