@@ -38,7 +38,7 @@ extension PostedBody {
         let shape = settings.shape ?? .native
         let isSettled = settings.guessedAnswers == GuessedAnswer.most
         settings.emptyPlaces = session.settings.emptyPlaces
-        if let late = lateList(at: settings.emptyPlaces ?? [], than: shape) {
+        if let places = settings.emptyPlaces, let late = otherShape({ $0.lateList(at: places, than: shape, $1) }) {
             settings.emptyPlaces = nil
             settings.take(isSettled ? late.settled : late)
             return GuessedAnswer(
@@ -49,7 +49,9 @@ extension PostedBody {
             do throws(SessionError) {
                 return GuessedAnswer(state: try state(shape, for: session, omitsFaults: true), settings: settings)
             } catch {
-                guard let next = successor(of: shape, after: session.head.snapshot) else { throw error }
+                guard let next = otherShape({ $0.successor(of: shape, after: session.head.snapshot, $1) }) else {
+                    throw error
+                }
                 settings.take(next.settled)
                 return GuessedAnswer(
                     state: try state(next.settled, for: session, omitsFaults: true), settings: settings,
@@ -61,7 +63,7 @@ extension PostedBody {
         // Texts may be beside the list, which is elsewhere in the document.
         let better =
             isOld && shape.mapping?.element.idAt != [.root]
-            ? nil : correction(of: shape, reading: read, after: session.head.snapshot)
+            ? nil : otherShape { $0.correction(of: shape, reading: read, after: session.head.snapshot, $1) }
         if isOld, better == nil, let read { return GuessedAnswer(state: read, settings: settings) }
         let next: StateReading
         if better == nil, let read {

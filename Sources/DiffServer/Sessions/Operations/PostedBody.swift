@@ -202,22 +202,9 @@ public final class PostedBody: Sendable {
         }
     }
 
-    /// See `StateDocument.correction`.
-    func correction(of shape: StateShape, reading: StateReading?, after known: Snapshot) -> StateShape? {
-        guard (try? document.check(rules.limits)) != nil else { return nil }
-        return document.correction(of: shape, reading: reading, after: known, rules.limits)
-    }
-
-    /// See `StateDocument.successor`.
-    func successor(of shape: StateShape, after known: Snapshot) -> StateShape? {
-        guard (try? document.check(rules.limits)) != nil else { return nil }
-        return document.successor(of: shape, after: known, rules.limits)
-    }
-
-    /// See `StateDocument.lateList`.
-    func lateList(at places: [JSONPointer], than shape: StateShape) -> StateShape? {
-        guard !places.isEmpty, (try? document.check(rules.limits)) != nil else { return nil }
-        return document.lateList(at: places, than: shape, rules.limits)
+    /// Looks for another shape of the body, unless that is no JSON or exceeds the limits.
+    func otherShape(_ find: (inout StateDocument, StateLimits) -> StateShape?) -> StateShape? {
+        (try? document.check(rules.limits)) == nil ? nil : find(&document, rules.limits)
     }
 
     /// See `StateDocument.emptyPlaces`.
