@@ -163,7 +163,6 @@ struct AdoptSource: SessionOperation {
     /// The file's sections, if each has a source of its own.
     var outlines: [SectionOutline]?
 
-    var isWrite: Bool { true }
     var replacesDamaged: Bool { true }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {

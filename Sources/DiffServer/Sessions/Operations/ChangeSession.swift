@@ -32,7 +32,6 @@ public final class ChangeSession: SessionOperation {
         (self.fingerprint, self.parameters, self.consent) = (fingerprint, parameters, consent)
     }
 
-    public var isWrite: Bool { true }
     public var fetches: Bool { true }
 
     public func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>

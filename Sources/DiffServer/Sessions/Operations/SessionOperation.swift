@@ -25,6 +25,7 @@ public protocol SessionOperation: Sendable {
 }
 
 extension SessionOperation {
+    public var isWrite: Bool { true }
     public var replacesDamaged: Bool { false }
     public var fetches: Bool { false }
     public var consent: (any Consent)? { nil }
@@ -201,7 +202,6 @@ public struct ReplaceSession: SessionOperation {
     /// The session as it is, and whether it was made.
     public typealias Outcome = (session: Session, isNew: Bool)
 
-    public var isWrite: Bool { true }
     /// An unreadable session has no revision that a condition could name, and no state that could stay.
     public var replacesDamaged: Bool { condition.isNone && state != nil }
 
@@ -243,7 +243,6 @@ public struct RemoveSession: SessionOperation {
 
     public init(condition: WriteCondition) { self.condition = condition }
 
-    public var isWrite: Bool { true }
     /// An unreadable session has no revision that a condition could name.
     public var replacesDamaged: Bool { condition.isNone }
 
