@@ -2,10 +2,8 @@ import DiffClock
 import SnapshotKit
 
 /// Past revisions of a session, oldest first, bounded by count, age and bytes. Each has a delta that leads back to it
-/// from the next one, so memory grows with the changes, not with the list.
-///
-/// The newest entry is kept for some seconds even if it alone exceeds the bound on bytes: readers at the head get the
-/// next changes, whatever their size.
+/// from the next one, so memory grows with the changes, not with the list. The newest is kept for some seconds even if
+/// it alone exceeds the bound on bytes: readers at the head get the next changes, whatever their size.
 public struct History: Sendable {
     /// One past revision. An object, since each commit copies references to them.
     public final class Entry: Sendable {
@@ -15,7 +13,6 @@ public struct History: Sendable {
         /// Rows and sections to redraw on the way to this revision.
         let marks: Marks
         let retired: Instant
-        /// Memory held.
         let bytes: Int
 
         init(revision: Revision, back: SnapshotDelta, marks: Marks, retired: Instant) {
@@ -29,9 +26,7 @@ public struct History: Sendable {
         public var revisions = 64
         /// How long a revision is remembered after it was the head. Default 1 h.
         public var age = Duration.seconds(3600)
-        /// Bytes of all entries. Default 1 MiB.
         public var bytes = 1 << 20
-
         /// How long the newest entry is kept, however large it is.
         public static let graceTime = Duration.seconds(5)
 
@@ -44,7 +39,6 @@ public struct History: Sendable {
     private var forgotten = 0
     /// Fewer than a page.
     private var recent: [Entry] = []
-    /// Bytes of the entries that are remembered.
     private(set) var footprint = 0
     private var forgottenBytes = 0
 
@@ -57,18 +51,11 @@ public struct History: Sendable {
         init(_ entries: [Entry]) { self.entries = entries }
     }
 
-    /// Oldest first. O(entries).
     var entries: [Entry] { full.flatMap(\.entries).dropFirst(forgotten) + recent }
-
-    /// Memory held, in bytes.
     var heldBytes: Int { footprint + forgottenBytes }
-
     private var count: Int { full.count * Page.size - forgotten + recent.count }
-
     /// The revision before the head.
     var newest: Entry? { recent.last ?? full.last?.entries.last }
-
-    /// The sequence of the oldest revision.
     var oldestSequence: UInt64? { count > 0 ? self[0].revision.sequence : nil }
 
     private subscript(index: Int) -> Entry {
@@ -97,14 +84,11 @@ public struct History: Sendable {
         trim(at: now, bounds: bounds)
     }
 
-    /// Forgets what is out of bounds.
     public mutating func trim(at now: Instant, bounds: Bounds) {
         while count > 0 {
             let oldest = self[0]
-            guard
-                count > bounds.revisions || count > 1 && footprint > bounds.bytes
-                    || now - oldest.retired > maxAge(bounds)
-            else { break }
+            let isTooMuch = count > bounds.revisions || count > 1 && footprint > bounds.bytes
+            guard isTooMuch || now - oldest.retired > maxAge(bounds) else { break }
             footprint -= oldest.bytes
             if full.isEmpty {
                 recent.removeFirst()
@@ -123,7 +107,6 @@ public struct History: Sendable {
     /// Whether the newest entry is kept only for its grace time; it is then the only one.
     public func isOversize(_ bounds: Bounds) -> Bool { footprint > bounds.bytes && count == 1 }
 
-    /// How old entries may be.
     private func maxAge(_ bounds: Bounds) -> Duration {
         isOversize(bounds) ? min(bounds.age, Bounds.graceTime) : bounds.age
     }
@@ -145,7 +128,6 @@ public struct History: Sendable {
 
     public func revision(at index: Int) -> Revision { self[index].revision }
 
-    /// The revision with a sequence.
     func revision(_ sequence: UInt64) -> Revision? {
         guard let oldest = oldestSequence, sequence >= oldest else { return nil }
         return (0..<count).reversed().lazy.map { self[$0].revision }.first { $0.sequence == sequence }

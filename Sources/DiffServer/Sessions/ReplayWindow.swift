@@ -67,7 +67,7 @@ public struct ReplayWindow: Sendable {
 
     init() {}
 
-    /// The entries of a record, oldest first.
+    /// - Parameter entries: oldest first.
     init(_ entries: [KeyedEntry]) { set(entries) }
 
     private mutating func set(_ entries: [KeyedEntry]) {
@@ -80,11 +80,9 @@ public struct ReplayWindow: Sendable {
     public var entries: [KeyedEntry] { blocks.flatMap(\.entries) + newest }
 
     public var isEmpty: Bool { count == 0 }
-
-    /// The number of entries. O(n / 64).
+    /// O(n / 64).
     var count: Int { blocks.reduce(newest.count) { $0 + $1.entries.count } }
-
-    /// Memory held, in bytes. O(n / 64).
+    /// O(n / 64).
     var footprint: Int { blocks.reduce(Self.footprint(of: newest)) { $0 + 8 + $1.footprint } }
 
     private static func footprint(of entries: [KeyedEntry]) -> Int {
@@ -93,7 +91,6 @@ public struct ReplayWindow: Sendable {
         }
     }
 
-    /// The write of a key; nil if it is not remembered.
     func entry(_ key: Key, at now: Instant) -> Entry? {
         guard let entry = find(key)?.entry, now - entry.done <= Self.age else { return nil }
         guard count <= Self.capacity || remembered(at: now).contains(where: { $0.key == key }) else { return nil }

@@ -36,9 +36,7 @@ public enum Since: Hashable, Sendable {
     case unreadable
     case revision(Revision)
 
-    /// Nil if the reader names none.
     public var revision: Revision? { if case .revision(let revision) = self { revision } else { nil } }
-
     /// The rows that the reader shows; nil for all.
     public var position: WindowPosition? { revision?.position }
 
@@ -87,7 +85,6 @@ extension Session {
         return resumePoint(revision, at: now, bounds: bounds)
     }
 
-    /// A revision's name for a reader with views.
     public func name(of revision: Revision, through views: [ViewName]) -> Revision {
         if views.isEmpty { return revision }
         var text = Array(revision.text.utf8)

@@ -91,6 +91,5 @@ extension KeyedHash {
     /// The function of revisions' digests.
     public static func digests(_ key: String) -> KeyedHash { KeyedHash(key: Array(key.utf8)) }
 
-    /// A checksum of bytes.
     public func sum(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { digest(of: $0) } }
 }

@@ -1,8 +1,6 @@
 // Sessions as values. An operation (Operations) decides what becomes of a session, a `SessionTransition` makes the next
-// one, and a store keeps it as `SessionRecord` and `LogEntry`. The current time is a parameter of all decisions.
-//
-// The target knows states and instants, but no request, token, lock or store. It knows views only by name, and those
-// who must consent to edits only as `Consent`.
+// one, and a store keeps it as `SessionRecord` and `LogEntry`. The target knows states and instants, but no request,
+// token, lock or store. It knows views only by name, and those who must consent to edits only as `Consent`.
 
 import DiffClock
 import SnapshotKit
@@ -68,9 +66,9 @@ public final class Session: Sendable {
             let fetched: FetchGround?
 
             /// The revision that the write changed into this one.
-            var parent: Revision? {
-                parentDigest.map { Revision(sequence: revision.sequence &- 1, digest: $0) }
-            }
+            var parent: Revision? { parentDigest.map { Revision(sequence: revision.sequence &- 1, digest: $0) } }
+            /// What the next fetch of a section builds on.
+            var fetchGround: FetchGround { fetched ?? FetchGround(revision) }
         }
 
         public var revision: Revision { provenance.revision }
@@ -120,11 +118,10 @@ public final class Session: Sendable {
         public var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
         public var ignored: [JSONPointer]
-        /// Where posted documents have the list; nil if they are states of the native shape.
+        /// Nil for the native one.
         public var shape: StateShape?
         /// Whether items keep the head's expansion if the posted state does not mention it.
         var keepsExpanded = false
-        /// Whether anybody may read it, without credentials.
         public var isPublic = false
         /// Of how many answers of its source the shape was guessed; 0 if it is not, or not yet.
         package internal(set) var guessedAnswers: UInt8 = 0
@@ -147,10 +144,8 @@ public final class Session: Sendable {
                 ? name : "\(name)/\(digestEpoch)\(places.map { "/\($0.description.utf8.count)\($0)" }.joined())"
         }
 
-        /// The most places that may be ignored: each is looked up in every content.
+        /// Each is looked up in every content.
         static let maxIgnored = 64
-
-        /// The most places without elements that are kept.
         static let maxEmptyPlaces = 6
 
         /// Memory held, in bytes.
@@ -165,9 +160,8 @@ public final class Session: Sendable {
     public var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays, log) }
 
     /// Memory held besides the state.
-    static func footprint(
-        of history: History, _ settings: Settings, _ replays: ReplayWindow, _ log: SessionLog
-    ) -> Int {
+    static func footprint(of history: History, _ settings: Settings, _ replays: ReplayWindow, _ log: SessionLog) -> Int
+    {
         history.heldBytes + settings.footprint + replays.footprint + log.footprint + 1024
     }
 }
@@ -198,11 +192,7 @@ extension Session {
 
 /// A hash of a request's body, and of its parameters about the body's shape.
 public struct RequestFingerprint: Sendable, Hashable {
-    var value: UInt64
-
-    public init(value: UInt64) {
-        self.value = value
-    }
+    let value: UInt64
 }
 
 extension RequestFingerprint {
@@ -210,16 +200,12 @@ extension RequestFingerprint {
     ///   - shape: names and values of parameters, in a fixed order.
     ///   - hash: the store's, so that all processes that share sessions agree.
     public init(of body: some Collection<UInt8>, _ shape: [String], by hash: KeyedHash) {
-        value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
-        for member in shape {
-            let text = Array("\(value) \(member)".utf8)
-            value = text.withUnsafeBytes { hash.digest(of: $0) }
-        }
+        let start = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
+        value = shape.reduce(start) { hash.sum(Array("\($0) \($1)".utf8)) }
     }
 }
 
 extension Session.Head.Provenance {
-    /// - Parameter parent: the revision before this one, if there was one.
     init(
         revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
         hasOldDigest: Bool = false, fetched: Session.FetchGround? = nil
@@ -239,7 +225,6 @@ extension Session.Settings {
 
     /// The members of a body that set them.
     public static let members = ["ttl", "ignore", "shape", "keep", "public"]
-    /// The members of an envelope with a state.
     public static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
 }
 
@@ -319,13 +304,10 @@ public enum SessionName {
     /// The rule, and the character of a text that breaks it.
     public static func rule(brokenBy text: String) -> String {
         let wrong = text.unicodeScalars.first { !$0.isASCII || !isOfName(UInt8($0.value)) }
-        let advice = { (shown: String) in
-            "; write . in place of \(shown), or a hash: percent-encoding does not help"
-        }
-        return rule + (wrong.map { advice($0.shown) } ?? "")
+        guard let wrong else { return rule }
+        return "\(rule); write . in place of \(wrong.shown), or a hash: percent-encoding does not help"
     }
 
-    /// The most bytes of a name.
     public static let maxBytes = 128
 
     public static func isWhole(_ text: String) -> Bool {
@@ -348,8 +330,8 @@ public enum SessionName {
     public static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "-"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"),
+            UInt8(ascii: ":"), UInt8(ascii: "-"):
             true
         default: false
         }
@@ -397,12 +379,7 @@ extension Session: SessionInMemory {
     public var fetchGround: FetchGround { head.provenance.fetchGround }
 }
 
-extension Session.Head.Provenance {
-    /// What the next fetch of a section builds on.
-    var fetchGround: Session.FetchGround { fetched ?? Session.FetchGround(revision) }
-}
-
-/// A session that has not been used recently, packed into as little memory as possible. It must be woken before use.
+/// A session that has not been used recently, packed into as little memory as possible.
 public final class CompactSession: SessionInMemory {
     private let head: Session.Head.Provenance
     private let snapshot: PackedSnapshot
@@ -426,7 +403,7 @@ public final class CompactSession: SessionInMemory {
         (startedOverAt, version, log) = (session.startedOverAt, session.version, session.log)
     }
 
-    /// The session as it was. O(items).
+    /// O(items).
     public func woken() -> Session {
         let (snapshot, fingerprints) = snapshot.opened()
         return Session(

@@ -5,9 +5,8 @@ import SnapshotKit
 
 /// A session's checkpoint and log in a store.
 public struct SessionLog: Sendable {
-    /// One commit in the log.
+    /// One commit.
     public struct Entry: Sendable {
-        /// The entry's name in the store.
         public let id: UInt64
         /// The sequence of the revision after the commit.
         let sequence: UInt64
@@ -19,7 +18,7 @@ public struct SessionLog: Sendable {
     private var entryBytes = 0
     /// How many of them the checkpoint already covers.
     var covered: Int
-    /// Bytes of the checkpoint.
+    /// Its bytes.
     var checkpoint: Int
 
     init(covered: Int = 0, checkpoint: Int = 0) { (self.covered, self.checkpoint) = (covered, checkpoint) }
@@ -37,9 +36,7 @@ public struct SessionLog: Sendable {
         entries.removeFirst(count)
     }
 
-    /// Memory held, in bytes.
     var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
-
     /// The id of the last commit; 0 if there is none.
     public var last: UInt64 { entries.last?.id ?? 0 }
 }
@@ -54,16 +51,11 @@ public struct LogCommit: Sendable {
     public let isStart: Bool
     /// Entries no longer needed. They are removed with a checkpoint, many at once.
     public let removed: [UInt64]
-    /// The session to write.
     public let session: Session
 
     /// Replaces `before` by `next`, under a new version.
     ///
-    /// - Parameters:
-    ///   - before: nil for a new session.
-    ///   - id: of the new entry.
-    ///   - revisions: how many the history has room for.
-    ///   - hash: makes the checksum.
+    /// - Parameter revisions: how many the history has room for.
     public init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
         self.id = id
         let version = UInt64.random(in: 1 ... .max)
@@ -115,13 +107,10 @@ public struct LogCommit: Sendable {
 /// An entry of a log as a store returns it.
 public struct FoundEntry: Sendable {
     public let id: UInt64
-    /// The entry, or why it cannot be read.
     let entry: Result<LogEntry, SessionRecord.Failure>
     let bytes: Int
 
-    /// - Parameters:
-    ///   - bytes: nil if it is missing.
-    ///   - hash: makes the checksum.
+    /// - Parameter bytes: nil if it is missing.
     public init(_ id: UInt64, _ bytes: [UInt8]?, by hash: KeyedHash) {
         (self.id, self.bytes) = (id, bytes?.count ?? 0)
         entry = Result { () throws(SessionRecord.Failure) in
@@ -257,21 +246,18 @@ extension SessionLog.Entry {
 }
 
 // MARK: - Entries
-//
-// One commit in the log of a session. `step` leads from the state before it to the state it made, `back` the other way.
-// So the entries after a checkpoint lead to the head, and all of them together are the history.
-//
-// Layout: the version that the commit made, as 16 hexadecimal digits, which a store compares without reading the rest;
-// the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
-// 8 bytes. `meta` is JSON. An entry of only the digits starts a log: nothing before it counts.
 
-/// The changes of a commit. An object, since it is passed on often.
+/// One commit in the log of a session. The entries after a checkpoint lead to the head, and all of them together are the
+/// history. An object, since it is passed on often.
+///
+/// Layout: the version that the commit made, as 16 hexadecimal digits, which a store compares without reading the rest;
+/// the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
+/// 8 bytes. `meta` is JSON. An entry of only the digits starts a log: nothing before it counts.
 public final class LogEntry: Sendable {
-    /// The version of the session that the commit made.
     public let version: UInt64
     /// Nil if the commit only remembered an answered key, or only changed settings.
     let change: Change?
-    /// The new settings; nil if they are unchanged.
+    /// Nil if they are unchanged.
     public let settings: Session.Settings?
     /// The key that was answered.
     let replay: ReplayWindow.KeyedEntry?
@@ -303,21 +289,19 @@ public final class LogEntry: Sendable {
 
     // MARK: Bytes
 
-    /// A version, as it begins an entry. On its own it is the entry that starts a log.
+    /// A version, as it begins an entry.
     public static func digits(_ version: UInt64) -> [UInt8] {
         var writer = JSONWriter(capacity: 16)
         writer.append(hex: version)
         return writer.bytes()
     }
 
-    /// - Parameter hash: makes the checksum.
     func bytes(by hash: KeyedHash) -> [UInt8] {
         let (step, back) = (change?.step?.bytes ?? [], change?.back?.bytes ?? [])
         return Parts(digits: Self.digits(version)[...], meta: meta[...], step: step[...], back: back[...])
             .bytes(by: hash)
     }
 
-    /// The JSON object `meta`.
     private var meta: [UInt8] {
         let clock = WallClock()
         var meta = JSONObject(capacity: 512)
@@ -332,7 +316,6 @@ public final class LogEntry: Sendable {
         return meta.bytes()
     }
 
-    /// Reads an entry.
     init(_ bytes: [UInt8], by hash: KeyedHash) throws(SessionRecord.Failure) {
         guard let version = UInt64(String(decoding: bytes.prefix(16), as: UTF8.self), radix: 16) else { throw .damaged }
         self.version = version

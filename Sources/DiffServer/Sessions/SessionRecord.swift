@@ -10,7 +10,7 @@ import SnapshotKit
 
 /// A state of a session and its settings, in bytes.
 public struct SessionRecord: Sendable, Equatable {
-    /// The format of `meta` and of log entries. A process reads no other.
+    /// Of `meta` and of log entries. A process reads no other.
     public static let format = 7
 
     public var meta: [UInt8]
@@ -18,7 +18,6 @@ public struct SessionRecord: Sendable, Equatable {
 
     public init(meta: [UInt8], head: [UInt8]) { (self.meta, self.head) = (meta, head) }
 
-    /// - Parameter hash: makes the checksum.
     public init(_ session: Session, by hash: KeyedHash) {
         meta = Self.summed(Self.meta(session), by: hash)
         head = session.head.snapshot.documentJSON()
@@ -28,7 +27,6 @@ public struct SessionRecord: Sendable, Equatable {
 
     /// Why bytes cannot be read as a session.
     public enum Failure: Error, Equatable {
-        /// Not a format that this process knows.
         case format(Int)
         case damaged
     }
@@ -127,7 +125,7 @@ extension [String: JSONSlice] {
         let maker = self["maker"]?.string.flatMap { UInt64($0, radix: 16) }
         return Session.Head.Provenance(
             revision: revision, marks: try marks(), parent: parent,
-            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made),
+            maker: maker.map { RequestFingerprint(value: $0) }, made: clock.past(milliseconds: made),
             fetched: self["fetched"]?.string.flatMap { UInt64($0, radix: 16) }.map(Session.FetchGround.init))
     }
 
@@ -177,12 +175,10 @@ extension JSONObject {
         provenance.marks.write(into: &writer)
     }
 
-    /// An answered key.
     mutating func replay(_ replay: ReplayWindow.KeyedEntry, _ clock: WallClock) {
         text("writer", replay.key.writer)
         text("key", replay.key.key)
         hex("fingerprint", replay.entry.fingerprint.value)
-        // The status of the answer.
         number("status", replay.entry.made ? 201 : 200)
         revision("before", replay.entry.before)
         number("done", clock.milliseconds(replay.entry.done))

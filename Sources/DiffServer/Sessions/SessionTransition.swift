@@ -5,7 +5,6 @@ import SnapshotKit
 public struct SessionTransition: Sendable {
     let name: String
     let bounds: History.Bounds
-    /// Makes the digests of revisions.
     public let hash: KeyedHash
     let now: Instant
     /// Whether a store keeps a log.

@@ -12,7 +12,7 @@ public struct WallClock: Sendable {
 
     public init(epoch: Int64) { self.epoch = epoch }
 
-    /// The machine's clock: nanoseconds since 1970.
+    /// Since 1970.
     fileprivate static var nanoseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -38,17 +38,14 @@ public struct WallTime: Sendable, Comparable {
     /// Since 1970.
     public var seconds: Int64
 
-    public init(seconds: Int64) {
-        self.seconds = seconds
-    }
+    public init(seconds: Int64) { self.seconds = seconds }
 
     public static var now: WallTime { WallTime(seconds: WallClock.nanoseconds / 1_000_000_000) }
-    /// The current time, in milliseconds since 1970.
+    /// Now, since 1970.
     public static var milliseconds: Int { Int(WallClock.nanoseconds / 1_000_000) }
 
     public static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
 
-    /// The time after a span from now.
     public static func after(_ span: Duration) -> WallTime {
         let (seconds, attoseconds) = span.components
         let fraction = WallClock.nanoseconds + attoseconds / 1_000_000_000

@@ -3,7 +3,6 @@ import SnapshotKit
 /// Writes a new state, or edits the head. An object, since all steps of a write retain it.
 public final class ChangeSession: SessionOperation {
     public enum Outcome: Sendable {
-        /// The session was made.
         case made(Session)
         /// The session after the write, which may have changed nothing.
         case changed(Session, Changeset, from: Revision)
@@ -25,8 +24,7 @@ public final class ChangeSession: SessionOperation {
 
     public init(
         _ body: PostedBody, isReload: Bool = false, condition: WriteCondition, key: ReplayWindow.Key?,
-        fingerprint: RequestFingerprint?, parameters: [String] = [],
-        consent: (any Consent)? = nil
+        fingerprint: RequestFingerprint?, parameters: [String] = [], consent: (any Consent)? = nil
     ) {
         (self.body, self.isReload, self.condition, self.key) = (body, isReload, condition, key)
         (self.fingerprint, self.parameters, self.consent) = (fingerprint, parameters, consent)
@@ -124,7 +122,6 @@ public final class ChangeSession: SessionOperation {
 
     // MARK: Repeated writes
 
-    /// The earlier write that this one repeats, by its key.
     private func replayed(
         _ session: Session, _ transition: SessionTransition
     ) throws(SessionError) -> ReplayWindow.Entry? {
@@ -152,7 +149,7 @@ public final class ChangeSession: SessionOperation {
         }
     }
 
-    /// The fingerprint of edits: the request's if it has one, else that of their body.
+    /// The request's if it has one, else that of the edits' body.
     private func fingerprint(of text: ArraySlice<UInt8>, _ transition: SessionTransition) -> RequestFingerprint {
         fingerprint ?? RequestFingerprint(of: text, parameters, by: transition.hash)
     }

@@ -10,7 +10,7 @@ import SnapshotKit
 /// An answer of a source, read by a guessed shape.
 public struct GuessedAnswer: Sendable {
     public let state: StateReading
-    /// The session's settings from now on, with the shape.
+    /// The session's from now on, with the shape.
     public let settings: Session.Settings
     /// The shapes of which the first was taken if it is a new one; the others are less likely.
     public var shapes: [StateShape] = []
@@ -21,7 +21,6 @@ public struct GuessedAnswer: Sendable {
         (self.state, self.settings, self.shapes, self.isCorrected) = (state, settings, shapes, isCorrected)
     }
 
-    /// Answers of which a shape is guessed.
     static let most: UInt8 = 3
 }
 

@@ -10,7 +10,6 @@ public final class PostedBody: Sendable {
     /// What to write. An object, since it is passed on often.
     public final class Content: Sendable {
         public let value: Value
-        /// Parts of the document that the state lacks.
         let warnings: [StateWarning]
         /// Whether it has elements without ids, which continue the head's.
         let continuesHead: Bool
@@ -50,15 +49,14 @@ public final class PostedBody: Sendable {
         var limits: StateLimits
         /// Settings of a session that the body makes.
         var defaults: Session.Settings
-        /// The section that the body is about; nil for the whole state.
+        /// Nil for the whole state.
         var section: SectionTarget?
-        /// The shapes of sections that have their own, which edits follow.
+        /// Of sections that have their own.
         var sectionShapes: SectionShapes = [:]
 
         package init(
-            shape: StateShape? = nil, takesStates: Bool = true, hasSource: Bool = false,
-            refusesEdits: Bool = false, operations: Set<EditOperation>? = nil, limits: StateLimits,
-            defaults: Session.Settings,
+            shape: StateShape? = nil, takesStates: Bool = true, hasSource: Bool = false, refusesEdits: Bool = false,
+            operations: Set<EditOperation>? = nil, limits: StateLimits, defaults: Session.Settings,
             section: SectionTarget? = nil, sectionShapes: SectionShapes = [:]
         ) {
             (self.shape, self.takesStates, self.operations, self.limits, self.defaults) = (
@@ -108,7 +106,7 @@ public final class PostedBody: Sendable {
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: LastReading?
 
-    /// A body that is read when its content is requested.
+    /// - Parameter document: read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: consuming Rules) {
         self.rules = rules
         self.document = document
@@ -129,7 +127,6 @@ public final class PostedBody: Sendable {
         return try outcome.get()
     }
 
-    /// The settings of a session that the body makes.
     var defaults: Session.Settings { rules.defaults }
 
     /// Parts of the document that the last reading found and the state lacks.
@@ -207,7 +204,6 @@ public final class PostedBody: Sendable {
         (try? document.check(rules.limits)) == nil ? nil : find(&document, rules.limits)
     }
 
-    /// See `StateDocument.emptyPlaces`.
     var emptyPlaces: [JSONPointer] { document.emptyPlaces }
 
     // MARK: Reading
@@ -227,9 +223,7 @@ public final class PostedBody: Sendable {
     }
 
     private func readAccepted(_ session: Session?) throws(SessionError) -> Content.Value {
-        do throws(SessionError) { return try readAny(session) } catch {
-            throw astray(error)
-        }
+        do throws(SessionError) { return try readAny(session) } catch { throw astray(error) }
     }
 
     /// An error that tells of an edit without its envelope; what is wrong with it as a document would lead astray.
@@ -328,9 +322,7 @@ public final class PostedBody: Sendable {
     }
 
     /// The shape of the body if it is a document.
-    private func shape(for session: Session?) -> StateShape {
-        rules.shape ?? keptShape(of: session) ?? .native
-    }
+    private func shape(for session: Session?) -> StateShape { rules.shape ?? keptShape(of: session) ?? .native }
 
     /// The shape of elements that edits insert; nil where sections have their own.
     private func elementShape(for session: Session?) -> StateShape? {

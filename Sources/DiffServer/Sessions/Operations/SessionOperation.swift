@@ -4,7 +4,6 @@ import SnapshotKit
 /// What a request does with a session, as a value: it decides what becomes of a given session. If another write came
 /// first, it decides again on the new session.
 public protocol SessionOperation: Sendable {
-    /// The result when it is done.
     associatedtype Outcome: Sendable
 
     /// Whether it usually changes the session: then it pays to try it on the session in memory before asking the store
@@ -12,15 +11,14 @@ public protocol SessionOperation: Sendable {
     var isWrite: Bool { get }
     /// Whether it may replace a session that cannot be read.
     var replacesDamaged: Bool { get }
-
     /// Whether a session with a source is fetched for it, if there is none yet or if it is old.
     var fetches: Bool { get }
     /// The consent needed first; nil for none.
     var consent: (any Consent)? { get }
 
-    /// Decides what becomes of a session; nil if there is none.
-    ///
     /// A finish or an error only counts for the head. For any other session, the operation decides again on the head.
+    ///
+    /// - Parameter session: nil if there is none.
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
 }
 
@@ -39,9 +37,7 @@ public protocol Consent: AnyObject, Sendable {
 
     /// Takes the next step towards consent. The edits are checked again after it.
     ///
-    /// - Parameters:
-    ///   - revision: the revision that the edits can be applied to.
-    ///   - body: holds the edits.
+    /// - Parameter revision: what the edits can be applied to.
     func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure>
 }
 
@@ -63,7 +59,7 @@ public enum Decision<Outcome: Sendable>: Sendable {
     case finish(Outcome)
     /// This session replaces the given one, or is created.
     case swap(Session, Outcome)
-    /// Consent is needed to edits that can be applied to a revision.
+    /// Consent is needed.
     case ask(at: Revision, edits: ArraySlice<UInt8>)
     /// The session is removed, if it is at a revision (nil: at any).
     case delete(at: Revision?, Outcome)
@@ -86,7 +82,6 @@ public enum SessionError: Error, Sendable {
     case unreadable(StateError)
     /// The edits cannot be read, or cannot be applied.
     case edits(EditError)
-    /// The client may not do these operations.
     case notPermitted(Set<EditOperation>)
 }
 
@@ -105,10 +100,8 @@ public struct WriteCondition: Sendable {
         (self.match, self.noneMatch, self.isRequired) = (match, noneMatch, isRequired)
     }
 
-    /// Whether there is no condition.
     var isNone: Bool { match == nil && noneMatch == nil }
 
-    /// Whether the head meets `match`.
     func isMet(by session: Session) throws(SessionError) -> Bool {
         guard let match else {
             // A write that `noneMatch` refuses gets that answer, not a demand for `match`.
@@ -154,7 +147,6 @@ public struct RevisionTags: Sendable {
 
 /// Reads a session, which must exist.
 public struct ReadSession: SessionOperation {
-
     public init() {}
     public var isWrite: Bool { false }
     public var fetches: Bool { true }
@@ -186,10 +178,10 @@ public struct FindSession: SessionOperation {
 public struct ReplaceSession: SessionOperation {
     /// Nil: the state stays, or is empty if the session is new.
     let state: Snapshot?
-    /// The settings of a session that is new or starts over.
+    /// For a session that is new or starts over.
     public let settings: Session.Settings
-    /// The settings that the request names, for a session that stays.
-    var named = Session.SettingsChange()
+    /// For a session that stays.
+    let named: Session.SettingsChange
     let condition: WriteCondition
 
     public init(
@@ -199,7 +191,6 @@ public struct ReplaceSession: SessionOperation {
         (self.state, self.settings, self.named, self.condition) = (state, settings, named, condition)
     }
 
-    /// The session as it is, and whether it was made.
     public typealias Outcome = (session: Session, isNew: Bool)
 
     /// An unreadable session has no revision that a condition could name, and no state that could stay.
