@@ -21,19 +21,13 @@ final class EventStream: Subscriber, @unchecked Sendable {
     private var first = 0
     private var timers: [Purpose: Timer] = [:]
 
-    private enum Purpose {
-        case heartbeat, expiry, life, drain, outage
-    }
+    private enum Purpose { case heartbeat, expiry, life, drain, outage }
 
     private init(_ call: Call, _ form: EventForm, _ writer: StreamWriter) {
         (self.call, self.form, self.writer) = (call, form, writer)
     }
 
-    /// The answer that begins a stream.
-    ///
-    /// - Parameters:
-    ///   - bases: the sessions, and what the reader has of each.
-    ///   - view: the head of the first session, if it has been read and exists.
+    /// - Parameter view: the head of the first session, if it has been read and exists.
     static func response(_ call: Call, _ bases: [ResumeRequest], _ form: EventForm, first view: SessionView? = nil)
         throws(Problem) -> Response
     {
@@ -114,7 +108,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
         after(Self.heartbeat, .heartbeat) { stream in
             // An open stream counts as a read.
             for list in stream.lists { _ = stream.call.service.table.slot(list.name) }
-            if stream.writer.isWritable { for list in stream.lists { list.beat() } }
+            if stream.writer.isWritable { for list in stream.lists { list.handle(.beat) } }
             if stream.writer.isWritable { stream.writer.write(Event.heartbeat) }
             stream.beat()
         }
@@ -197,8 +191,7 @@ struct EventForm: Sendable {
     private(set) var options: ChangesOptions
     /// The least time between two events of one session.
     let pace: Duration
-
-    /// Whether each event names its session and carries the reader's cursor over all of them.
+    /// Whether the stream covers several sessions, so that each event names its own and carries the reader's cursor.
     var isOfMany: Bool { options.form.isOfMany }
 
     /// The shortest and the default pace, in milliseconds.
@@ -206,13 +199,11 @@ struct EventForm: Sendable {
     /// How long a change of a list of several sources is held back.
     static let hold = Duration.milliseconds(minPace)
 
-    /// - Parameter isOfMany: whether the stream covers several sessions.
     init(_ options: ChangesOptions, pace: Duration, isOfMany: Bool = false) {
         (self.options, self.pace) = (options, pace)
         self.options.style.form.isOfMany = isOfMany
     }
 
-    /// The pace that the request asks for.
     static func pace(_ parameters: Parameters) throws(Problem) -> Duration {
         try parameters.seconds("every", milliseconds: minPace...60_000) ?? .milliseconds(minPace)
     }

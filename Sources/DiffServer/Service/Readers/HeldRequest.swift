@@ -9,21 +9,16 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     /// Also holds this object, until the request is answered.
     private var subscription: Subscription?
     private var timer: Timer?
-    /// When the request's own time is up.
     private let deadline: Instant
-
     let isCompressed = false
 
     private init(_ call: Call, _ pending: Pending, until deadline: Instant) {
         (self.call, self.pending, self.deadline) = (call, pending, deadline)
     }
 
-    /// Holds a request for at most `time`.
-    ///
     /// - Parameters:
     ///   - call: a call made by `lasting`.
     ///   - view: the head; nil if there is no session yet.
-    ///   - since: the revision that the reader has.
     ///   - compared: a state that shows the reader the same, if they have been compared.
     static func hold(
         _ call: Call, _ view: SessionView?, since: Since, compared: ReaderState?, _ options: ChangesOptions,
@@ -46,7 +41,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         }
     }
 
-    func isDue(_ subscription: Subscription) { _ = subscription.proceed() }
+    func isDue(_ subscription: Subscription) { subscription.proceed() }
 
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int {
         if answer.isOfNothing { call.isCacheable = false }
@@ -82,12 +77,10 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         timer = pending.loop.schedule(after: min(time, max(.zero, deadline - .now))) { [weak self] in
             self?.call.isCacheable = false
             self?.call.times?.release()
-            self?.subscription?.endTime()
+            self?.subscription?.handle(.deadline)
         }
     }
 
-    /// Stops waiting.
-    ///
     /// - Returns: whether this is the first call.
     private func leave() -> Bool {
         guard let subscription = exchange(&subscription, with: nil) else { return false }

@@ -16,7 +16,7 @@ struct Projection: Hashable, Sendable {
     /// The views' names, as used in the revisions seen through them.
     var names: [ViewName] { views.map(\.json) }
 
-    /// What a caller may see of a session, before the request narrows it down; nil if it may not read.
+    /// What a caller may see before the request narrows it down; nil if it may not read.
     ///
     /// - Parameter session: nil for a request about several sessions, which are checked one by one later.
     init?(of identity: Identity, in session: String?) {
@@ -24,15 +24,12 @@ struct Projection: Hashable, Sendable {
         if let view = identity.token?.view, !view.isAll { views.append(view) }
     }
 
-    /// Parameters that choose what a reader sees.
+    /// Parameters that choose what a reader sees, without those of a window.
     static let view: Set<String> = ["view"]
-    /// Parameters that choose what a reader sees, including those of a window.
     static let parameters = view.union(StateWindow.Parameter.allCases.map(\.rawValue))
 
-    /// Whether the reader shows the whole session.
     var showsAll: Bool { views.isEmpty && window == nil }
 
-    /// The projection with the request's view on top.
     func through(_ view: StateView?) -> Projection {
         guard let view, !view.isAll else { return self }
         var projection = self
@@ -40,24 +37,20 @@ struct Projection: Hashable, Sendable {
         return projection
     }
 
-    /// Its memory in bytes.
     var footprint: Int { views.reduce(0) { $0 + $1.footprint } }
-
     /// How many times the views scan a state's contents.
     var scanCount: Int { views.reduce(1) { $0 + $1.scanCount } }
 }
 
 extension Call {
-    /// The projection of a request, by its token and its query.
-    ///
-    /// - Throws: 403 if the caller may not read.
+    /// What a request shows, by its token and its query. Throws 403 if the caller may not read.
     func windowedProjection() throws(Problem) -> Projection {
         var projection = try viewedProjection()
         projection.window = try parameters.window()
         return projection
     }
 
-    /// The projection without a window.
+    /// The same without a window.
     func viewedProjection() throws(Problem) -> Projection {
         guard let projection else { throw .forbidden(identity, .read, nil) }
         if parameters.isEmpty, projection.showsAll { return projection }
@@ -86,9 +79,7 @@ extension Parameters {
 }
 
 extension Problem {
-    /// Refuses a malformed view.
-    ///
-    /// - Parameter name: the name of the parameter or member.
+    /// - Parameter name: of the parameter or member.
     package init(_ error: StateViewError, _ name: String) {
         switch error {
         case .json(let error): self = .malformed("\(name) is not JSON: \(error.description)")

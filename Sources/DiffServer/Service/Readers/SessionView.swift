@@ -76,19 +76,6 @@ extension SessionView {
         session.name(of: base.revision, through: projection.names).showing(base.position)
     }
 
-    /// The update for a reader that shows a part of the session.
-    ///
-    /// - Parameters:
-    ///   - since: the revision that the reader says it has.
-    ///   - base: a state known to show the same.
-    ///   - always: whether to answer with changes even if there are none.
-    ///   - write: the write that made the head. Its base is usable even if it is no longer remembered.
-    func projectedUpdate(
-        since: Since, from base: ReaderState?, _ options: ChangesOptions, always: Bool, after write: WriteStep? = nil
-    ) -> Update {
-        ProjectedReader(view: self, options: options, since: since, base: base, write: write).update(always: always)
-    }
-
     /// What a reader without a usable base should show of the head.
     ///
     /// - Parameter position: its last window.
@@ -215,17 +202,19 @@ extension SessionView {
 
 // MARK: One reader
 
-/// The update of one reader: from what it shows to what it should show.
+/// The update of one reader of a part of the session: from what it shows to what it should show.
 private struct ProjectedReader {
     let view: SessionView
     let options: ChangesOptions
     let since: Since
+    /// A state known to show the same.
     let base: ReaderState?
     let write: WriteStep?
 
     private var projection: Projection { options.projection }
     private var head: Revision { view.session.head.revision }
 
+    /// - Parameter always: whether to answer with changes even if there are none.
     func update(always: Bool) -> Update {
         guard case .revision(let named) = since else {
             return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
@@ -343,7 +332,7 @@ extension SessionView {
             if hasNothing(since: since) { return .nothing(ReaderState(revision: session.head.revision)) }
             return .changes(answer(since: since, options))
         }
-        return projectedUpdate(since: since, from: base, options, always: false)
+        return ProjectedReader(view: self, options: options, since: since, base: base, write: nil).update(always: false)
     }
 
     /// The answer from a reader's base to the head. Readers with the same base and options share the diff and its
@@ -354,7 +343,8 @@ extension SessionView {
         since: Since, from base: ReaderState? = nil, _ options: ChangesOptions, after write: WriteStep? = nil
     ) -> ChangesAnswer {
         guard options.projection.showsAll, since.position == nil, base?.position == nil else {
-            switch projectedUpdate(since: since, from: base, options, always: true, after: write) {
+            let reader = ProjectedReader(view: self, options: options, since: since, base: base, write: write)
+            switch reader.update(always: true) {
             case .changes(let answer): return answer
             case .nothing: preconditionFailure("a reader that always gets changes got none")
             }

@@ -13,7 +13,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private var options: ChangesOptions
     private let call: Call
     private let loop: EventLoop
-    /// Gets the answers, until `leave`.
+    /// Until `leave`.
     private var subscriber: (any Subscriber)?
     private var slot: SessionSlot?
     /// Keeps the reader's view up to date.
@@ -24,16 +24,14 @@ final class Subscription: SessionReader, @unchecked Sendable {
     private var isKnownMissing = false
     /// A held request waits only for the session.
     private let followsSource: Bool
-    /// Whether the store has been asked for the session since the request came: what is in memory may be older than
-    /// what was acknowledged elsewhere before.
+    /// Whether the store has been asked since the request came: what is in memory may be older than what was
+    /// acknowledged elsewhere before.
     private var isRead: Bool
 
     /// Its memory in bytes, without its slot and its view.
     static let footprint = 512
 
-    /// - Parameters:
-    ///   - compared: shows the same as what the reader has, if that has been compared.
-    ///   - subscriber: all its calls come on `loop`.
+    /// - Parameter compared: shows the same as what the reader has, if that has been compared.
     init(
         _ call: Call, _ resume: ResumeRequest, _ purpose: ReaderMachine.Purpose, _ options: ChangesOptions,
         compared: ReaderState? = nil, for subscriber: any Subscriber, on loop: EventLoop
@@ -47,23 +45,19 @@ final class Subscription: SessionReader, @unchecked Sendable {
     }
 
     private var service: DiffService { call.service }
-
     /// What the reader has, if that differs from the request.
-    var moved: Revision? {
-        machine.hasMoved ? machine.since.revision : nil
-    }
+    var moved: Revision? { machine.hasMoved ? machine.since.revision : nil }
 
     // MARK: Life
 
     /// Registers with the session's slot, or with the slot where the session will appear.
     ///
-    /// - Parameter known: the slot, if it has been found.
     /// - Returns: why it could not.
     func join(at known: SessionSlot? = nil) -> Problem? {
         var known = known
         while true {
             guard let slot = known ?? service.table.slotToAwait(name, isAnonymous: isAnonymous) else {
-                return .tooManyAwaited
+                return Problem(.capacity, "too many readers are waiting for sessions that do not exist")
             }
             switch slot.add(self, limit: service.table.bounds.readers) {
             case .tooMany: return .tooManyReaders(service.table.bounds.readers / (isAnonymous ? 2 : 1))
@@ -77,16 +71,14 @@ final class Subscription: SessionReader, @unchecked Sendable {
         }
     }
 
-    /// Compares the reader with the session as read before the subscription joined.
-    ///
-    /// - Parameter view: nil if there was no session.
+    /// Compares the reader with the session as read before the subscription joined; nil if there was none.
     func begin(from view: SessionView?) {
         guard case .read = machine.handle(.ready(at: .now)) else { return }
         if slot?.revision != view?.session.head.revision { _ = read() } else { _ = found(view) }
     }
 
     func leave() {
-        _ = machine.handle(.ended)
+        handle(.ended)
         forgetSlot()
         subscriber = nil
     }
@@ -100,13 +92,13 @@ final class Subscription: SessionReader, @unchecked Sendable {
         (timer, slot, seen) = (nil, nil, nil)
     }
 
-    /// Waits again for the session, after telling the reader of its end.
+    /// Waits again for the session.
     ///
     /// - Returns: why it could not.
     func restart() -> Problem? {
         forgetSlot()
         if let problem = join() { return problem }
-        _ = perform(machine.handle(.restarted))
+        handle(.restarted)
         return nil
     }
 
@@ -118,7 +110,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }
         loop.execute { [self] in
             isWoken.store(false, ordering: .relaxed)
-            _ = perform(machine.handle(.changed))
+            handle(.changed)
         }
     }
 
@@ -141,15 +133,15 @@ final class Subscription: SessionReader, @unchecked Sendable {
     /// Sends the reader any news.
     ///
     /// - Returns: the bytes written so far.
-    func proceed() -> Int { perform(machine.handle(.ready(at: .now))) }
+    @discardableResult func proceed() -> Int { handle(.ready(at: .now)) }
 
-    /// Keeps the reader's revision from being forgotten while nothing happens.
-    func beat() { _ = perform(machine.handle(.beat)) }
+    /// Performs what follows from an event, except for reading. That is followed up in `found` and `finish`.
+    ///
+    /// - Returns: the bytes written so far.
+    @discardableResult func handle(_ event: ReaderMachine.Event, because problem: Problem = .crowded) -> Int {
+        perform(machine.handle(event), because: problem)
+    }
 
-    /// Answers the reader in any case.
-    func endTime() { _ = perform(machine.handle(.deadline)) }
-
-    /// Performs actions that need no session. Those that follow the reading of one are in `found` and `finish`.
     private func perform(_ action: ReaderMachine.Action, because problem: Problem = .crowded) -> Int {
         switch action {
         case .wait: return 0
@@ -157,10 +149,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
             subscriber?.isDue(self)
             return 0
         case .pause(let time):
-            timer = loop.schedule(after: time) { [weak self] in
-                guard let self else { return }
-                _ = self.perform(self.machine.handle(.pauseEnded))
-            }
+            timer = loop.schedule(after: time) { [weak self] in _ = self?.handle(.pauseEnded) }
             return proceed()
         case .read: return read()
         case .catchUp(let comparison): return catchUp(comparison)
@@ -174,9 +163,9 @@ final class Subscription: SessionReader, @unchecked Sendable {
         }
     }
 
-    /// Reads the session: from memory, unless that does not have it or the store has not been asked yet.
+    /// Reads from memory, unless that does not have the session or the store has not been asked yet.
     private func read() -> Int {
-        guard let slot else { return perform(machine.handle(.worked(.missing))) }
+        guard let slot else { return handle(.worked(.missing)) }
         if isRead, let view = SessionView(slot, of: service.table) { return found(view) }
         // If the session existed before.
         let known = slot.version
@@ -189,7 +178,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
                     // It may have ended without notice.
                     if view == nil, let known { _ = service.table.drop(slot, .version(known)) }
                     _ = found(view)
-                case .failure(let problem): _ = perform(machine.handle(.worked(.failed)), because: problem)
+                case .failure(let problem): handle(.worked(.failed), because: problem)
                 }
             }
         }
@@ -205,7 +194,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         }
         guard let view else {
             let count = exchange(&isKnownMissing, with: true) ? 0 : subscriber?.isMissing(self) ?? 0
-            return count + perform(machine.handle(.worked(.missing)), because: notCreated)
+            return count + handle(.worked(.missing), because: notCreated)
         }
         isKnownMissing = false
         seen = view.seen(of: options.projection, for: call.client)
@@ -221,20 +210,18 @@ final class Subscription: SessionReader, @unchecked Sendable {
         service.workers.run(for: call.client, isCounted: false) {
             [self, options, slot = view.slot, pinned = view.pinned] in
             guard let view = pinned ?? SessionView(slot, of: service.table) else {
-                return loop.execute { _ = self.perform(self.machine.handle(.worked(.vanished))) }
+                return loop.execute { self.handle(.worked(.vanished)) }
             }
             let update = view.hasRoom ? view.update(comparison, options) : nil
             if isCompressed, case .changes(let answer) = update { answer.deflate() }
             loop.execute {
-                _ =
-                    update.map { self.finish($0, with: view, isStale: staleness != nil) }
-                    ?? self.perform(self.machine.handle(.worked(.failed)))
+                guard let update else { return _ = self.handle(.worked(.failed)) }
+                _ = self.finish(update, with: view, isStale: staleness != nil)
             }
         }
         return 0
     }
 
-    /// Sends the result of a comparison with the head, which says whether that is stale.
     private func finish(_ update: Update, with view: SessionView, isStale: Bool) -> Int {
         switch update {
         case .nothing(let state): return stay(at: state, in: view)
@@ -258,7 +245,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
             name = view.name(of: state, options.projection)
             if name == known { name = nil }
         }
-        return perform(machine.handle(.same(state, name: name)))
+        return handle(.same(state, name: name))
     }
 
     /// Moves the reader on before its revision is forgotten, if it sees nothing of the commits since.
@@ -285,20 +272,15 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
 /// Where a subscription's answers go. All calls come on its loop.
 protocol Subscriber: AnyObject, Sendable {
-    /// Whether answers are compressed.
     var isCompressed: Bool { get }
     /// A subscription should proceed as soon as its answer can be sent.
     func isDue(_ subscription: Subscription)
+    // These return the bytes written.
     /// - Parameter lag: the time since the commit.
-    /// - Returns: the bytes written.
     func answered(_ subscription: Subscription, _ answer: ChangesAnswer, lag: Duration) -> Int
     /// The reader's state has a new name from now on.
-    ///
-    /// - Returns: the bytes written.
     func renamed(_ subscription: Subscription, _ name: Revision) -> Int
     /// There is no session to read, until further notice.
-    ///
-    /// - Returns: the bytes written.
     func isMissing(_ subscription: Subscription) -> Int
     func refused(_ subscription: Subscription, _ problem: Problem)
     func ended(_ subscription: Subscription, _ problem: Problem)
@@ -320,10 +302,6 @@ extension SessionView {
 }
 
 extension Problem {
-    static var tooManyAwaited: Problem {
-        Problem(.capacity, "too many readers are waiting for sessions that do not exist")
-    }
-
     static func tooManyReaders(_ limit: Int) -> Problem {
         Problem(.tooManyStreams, "\(limit) readers are already waiting")
     }
