@@ -33,6 +33,11 @@ final class AnswerCache: HeadCache {
         var changes: [Revision: ExpiringReference<Changeset>] = [:]
         /// Whether `caches` will release this cache.
         var isListed = false
+
+        /// Drops what leads to an older head.
+        mutating func move(to next: Revision) {
+            if head != next { self = Content(head: next, isListed: isListed) }
+        }
     }
 
     /// The limit per session. If readers have more bases, some answers are computed more than once.
@@ -44,7 +49,6 @@ final class AnswerCache: HeadCache {
 
     init(in caches: AnswerCaches) { (self.caches, seen) = (caches, ViewCache(in: caches.views)) }
 
-    /// The views of the readers.
     var viewCache: ViewCache {
         list()
         return seen
@@ -65,19 +69,16 @@ final class AnswerCache: HeadCache {
         if isNew { caches.add(self) }
     }
 
-    /// Releases everything, since the session leaves memory. Readers keep their views.
+    /// The session leaves memory. Readers keep their views.
     func forget() {
         seen.forget()
         release()
     }
 
-    /// The answer from a base to a head, if it is cached.
     func answer(_ key: Key, at head: Revision) -> ChangesAnswer? {
-        guard let (answer, body) = find(key, at: head) else { return nil }
-        return answer?.with(body)
+        find(key, at: head).flatMap { answer, body in answer?.with(body) }
     }
 
-    /// A body, if it is cached.
     func body(_ key: Key, at head: Revision) -> SharedBody? { find(key, at: head)?.body }
 
     private func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
@@ -94,7 +95,7 @@ final class AnswerCache: HeadCache {
         guard let changes = compute() else { return nil }
         let isKept = caches.keeps(changes.footprint)
         content.withLock { content in
-            if content.head != head { content = Content(head: head, isListed: content.isListed) }
+            content.move(to: head)
             guard content.changes.count < Self.maxEntries else { return }
             content.changes[base] = ExpiringReference(changes, isKept: isKept)
         }
@@ -102,8 +103,6 @@ final class AnswerCache: HeadCache {
         return changes
     }
 
-    /// Caches an answer.
-    ///
     /// - Returns: the answer, with a body that can be sent to other readers.
     func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) -> ChangesAnswer {
         let (answer, body) = answer.shared(in: caches.account.outgoing)
@@ -111,34 +110,25 @@ final class AnswerCache: HeadCache {
         return answer
     }
 
-    /// Caches a body, and the answer that it belongs to. Drops those of an older head.
     func remember(_ body: SharedBody, of answer: ChangesAnswer? = nil, _ key: Key, at head: Revision) {
-        let old = content.withLock { content in
-            let old = content
-            if content.head != head { content = Content(head: head, isListed: content.isListed) }
+        content.change { content in
+            content.move(to: head)
             if content.entries.count >= Self.maxEntries {
                 content.entries = content.entries.filter { $0.value.body.object != nil }
             }
-            guard content.entries.count < Self.maxEntries else { return old }
+            guard content.entries.count < Self.maxEntries else { return }
             content.entries[key] = Entry(
                 answer: answer, body: ExpiringReference(body, isKept: caches.keeps(body.count)))
-            return old
         }
-        // Freed outside the lock.
-        _ = consume old
         list()
     }
 
     /// Releases all bodies. Those still being sent can be found.
     func release() {
-        let old = content.withLock { content in
-            let old = content
-            for key in old.entries.keys { content.entries[key]?.body.release() }
-            content.changes = [:]
-            content.isListed = false
-            return old
+        content.change { content in
+            for key in content.entries.keys { content.entries[key]?.body.release() }
+            (content.changes, content.isListed) = ([:], false)
         }
-        _ = consume old
         if seen.release() { list() }
     }
 }
@@ -147,7 +137,6 @@ final class AnswerCache: HeadCache {
 package final class AnswerCaches: HeadCaches {
     private let caches = Locked<[AnswerCache]>([])
     let account: MemoryAccount
-    /// The part of the account for readers' views.
     let views: ViewMemory
     /// Bytes kept for later readers since the last release.
     private let kept: MemoryBudget
@@ -160,7 +149,7 @@ package final class AnswerCaches: HeadCaches {
 
     package func make() -> any HeadCache { AnswerCache(in: self) }
 
-    /// Whether a body of this size may be kept for later readers.
+    /// Whether so much may be kept for later readers.
     func keeps(_ bytes: Int) -> Bool { kept.take(bytes) }
 
     func add(_ cache: AnswerCache) { caches.withLock { $0.append(cache) } }
@@ -191,13 +180,23 @@ extension SessionTable {
         self.init(bounds: bounds, account: account, hash: hash, caches: AnswerCaches(account), onEviction: onEviction)
     }
 
-    /// The answer caches of all sessions.
     var answers: AnswerCaches { unsafeDowncast(caches, to: AnswerCaches.self) }
 }
 
 extension SessionSlot {
-    /// The cached answers that lead to the head.
     func answers(in caches: AnswerCaches) -> AnswerCache { unsafeDowncast(cache(in: caches), to: AnswerCache.self) }
+}
+
+extension Locked {
+    /// Changes the value. What it had before is freed outside the lock.
+    func change(_ work: (inout Value) -> Void) {
+        let old = withLock { value in
+            let old = value
+            work(&value)
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
 }
 
 /// A reference that is strong until it is released, and weak from then on.

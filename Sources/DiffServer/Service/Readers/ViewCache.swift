@@ -60,9 +60,9 @@ final class ViewCache: Sendable {
     /// Whether there are no readers with views.
     var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
 
-    /// A view, kept up to date while the result is held.
+    /// Kept up to date while the result is held.
     ///
-    /// - Parameter client: the client that follows it; nil for a single look.
+    /// - Parameter client: who follows it; nil for a single look.
     func view(_ views: [StateView], for client: String? = nil) -> MaterializedView {
         let view = content.withLock { $0.view(views, in: memory) }
         if let client { view.isFollowed(by: client) }
@@ -72,9 +72,7 @@ final class ViewCache: Sendable {
     /// Whether a view is kept, so that looking at it costs little.
     func keeps(_ views: [StateView]) -> Bool { content.withLock { $0.views[views]?.object }?.now != nil }
 
-    /// Adopts a new head.
-    ///
-    /// - Parameter change: the changes from the previous head, if known.
+    /// - Parameter change: leads from the previous head, if known.
     func move(to head: Revision, over change: Changeset? = nil) {
         let (left, old) = content.withLock { content -> (Generation?, (Changeset?, [StateStep])) in
             guard content.head != head else { return (nil, (nil, [])) }
@@ -95,12 +93,12 @@ final class ViewCache: Sendable {
     /// The changes of the commit that made a head, for views that advance soon.
     func change(to head: Revision) -> Changeset? { content.withLock { $0.head == head ? $0.arrived : nil } }
 
-    /// The limit of steps kept per head. Beyond it, some are computed more than once.
+    /// Beyond it, some are computed more than once.
     private static let maxSteps = 16
 
     /// The step from a state that views show to the head's state, computed once for all views.
     ///
-    /// - Parameter change: used if it leads from `old` to `new`.
+    /// - Parameter change: used if it leads there.
     func step(from old: Snapshot, to new: Snapshot, at head: Revision, over change: Changeset?) -> StateStep {
         let known = content.withLock { content in
             content.steps.first { $0.old.isIdentical(to: old) && $0.new.isIdentical(to: new) }
@@ -142,32 +140,25 @@ final class ViewCache: Sendable {
     ///
     /// - Returns: whether there is anything left for the next release.
     func release() -> Bool {
-        let (views, old) = content.withLock { content -> ([MaterializedView], (Changeset?, [StateStep])) in
-            let (views, old) = (content.all, (content.arrived, content.steps))
+        content.change { content in
             (content.arrived, content.steps) = (nil, [])
             content.views = content.views.compactMapValues { $0.object.map { ExpiringReference($0, isKept: false) } }
-            return (views, old)
         }
-        withExtendedLifetime(old) {}
-        let head = content.withLock { $0.head }
+        let (views, head) = content.withLock { ($0.all, $0.head) }
         return views.reduce(false) { $1.release(at: head) || $0 }
     }
 
-    /// Releases everything, since the session leaves memory.
+    /// The session leaves memory.
     func forget() {
-        let (views, old) = content.withLock { content in
-            let old = exchange(&content, with: Content())
-            return (old.all, old)
-        }
-        for view in views { view.forget() }
-        _ = consume old
+        let old = content.withLock { exchange(&$0, with: Content()) }
+        for view in old.all { view.forget() }
     }
 }
 
 /// One view of a session: what it shows now, and what it showed just before.
 final class MaterializedView: Sendable {
     private let content = Locked(Content())
-    /// The view of all but the last one, if there are several.
+    /// Of all views but the last one, if there are several.
     private let base: MaterializedView?
     private let memory: ViewMemory
 
@@ -196,10 +187,8 @@ final class MaterializedView: Sendable {
 
     /// What the view shows of the newest revision that a reader asked for; nil if it is not kept.
     var now: ViewVersion? { content.withLock { $0.now?.state } }
-
-    /// Whether it was let go for lack of memory.
+    /// Whether it was dropped for lack of memory.
     var isLetGo: Bool { content.withLock { $0.isLetGo } }
-
     var client: String { content.withLock { $0.client } }
 
     /// What the view showed of a revision, if that is still known.
@@ -228,7 +217,6 @@ final class MaterializedView: Sendable {
         base?.change { _ in }
     }
 
-    /// Drops the view's states for lack of memory.
     func letGo() {
         change { content in
             if !content.isLetGo { memory.countLetGo() }
@@ -255,15 +243,11 @@ final class MaterializedView: Sendable {
 
     fileprivate func forget() { change { $0.drop() } }
 
-    /// Frees the dropped states outside the lock.
     private func change(_ work: (inout Content) -> Void) {
-        let old = content.withLock { content in
-            let old = content
+        content.change { content in
             work(&content)
             memory.note(self, content.footprint, for: content.client)
-            return old
         }
-        withExtendedLifetime(old) {}
     }
 }
 
@@ -303,14 +287,17 @@ final class ViewVersion: Sendable {
     let base: SharedState?
     /// What the last view shows, and the reader sees.
     let seen: ViewedState
-    /// The result as a separate state, kept while other readers will probably want it.
-    private let whole = Locked<Snapshot?>(nil)
-    /// The result as a separate state, while other views are stacked on it.
-    private let shared = Locked(Shared())
+    private let separate: Locked<Separate>
     private let share: MemoryShare
 
-    private struct Shared {
-        weak var state: SharedState?
+    /// What the reader sees, as a separate state.
+    private struct Separate {
+        /// Kept while other readers will probably want it.
+        var kept: Snapshot?
+        /// While other views are stacked on it.
+        weak var shared: SharedState?
+
+        var known: Snapshot? { shared?.snapshot ?? kept }
     }
 
     /// - Parameters:
@@ -328,12 +315,10 @@ final class ViewVersion: Sendable {
         revisions.append(revision)
         self.same = revisions
         share = MemoryShare(of: budget)
-        if let shared { self.shared.withLock { $0.state = shared } }
+        separate = Locked(Separate(shared: shared))
     }
 
     /// Applies views to a whole state. O(n), or O(n log n) if the last view sorts.
-    ///
-    /// - Parameter base: what all views but the last one show, if there are several.
     convenience init(
         _ views: [StateView], of source: Snapshot, over base: SharedState?, at revision: Revision,
         in budget: MemoryBudget
@@ -347,7 +332,9 @@ final class ViewVersion: Sendable {
     var footprint: Int { 512 + same.count * MemoryLayout<Revision>.stride + seen.footprint }
 
     /// Its memory in bytes, including what views stacked on it share.
-    fileprivate var wholeFootprint: Int { footprint + (shared.withLock { $0.state }?.footprint ?? 0) }
+    fileprivate var wholeFootprint: Int { footprint + (shared?.footprint ?? 0) }
+
+    private var shared: SharedState? { separate.withLock { $0.shared } }
 
     /// Reserves memory until this is freed.
     ///
@@ -370,51 +357,46 @@ final class ViewVersion: Sendable {
     ///
     /// - Parameter caches: decides whether the result is kept for the next reader.
     func shown(keptIn caches: AnswerCaches) -> Snapshot {
-        if let known = shared.withLock({ $0.state })?.snapshot ?? whole.withLock({ $0 }) { return known }
+        if let known = separate.withLock({ $0.known }) { return known }
         let made = seen.snapshot
         let isCut = views.contains(where: \.cutsContents)
         if made.isIdentical(to: source) || caches.keeps(isCut ? made.footprint : made.footprintBesidesText) {
-            whole.withLock { $0 = made }
+            separate.withLock { $0.kept = made }
         }
         return made
     }
 
     /// What the reader sees, as a state for other views to be stacked on.
     func shared(in budget: MemoryBudget) -> SharedState {
-        if let known = shared.withLock({ $0.state }) { return known }
-        let made = SharedState(whole.withLock { $0 } ?? seen.snapshot, in: budget)
-        return shared.withLock { shared in
-            let state = shared.state ?? made
-            shared.state = state
+        if let shared { return shared }
+        let made = SharedState(separate.withLock { $0.kept } ?? seen.snapshot, in: budget)
+        return separate.withLock { separate in
+            let state = separate.shared ?? made
+            separate.shared = state
             return state
         }
     }
 
     /// Releases what can be recomputed.
-    func release() { _ = whole.withLock { exchange(&$0, with: nil) } }
+    func release() { _ = separate.withLock { exchange(&$0.kept, with: nil) } }
 
     /// The views of a later revision, if the last view sees the same state there.
-    ///
-    /// - Parameter source: the session's state.
     func relabeled(_ revision: Revision, of source: Snapshot, marks: Marks, in budget: MemoryBudget) -> ViewVersion {
         ViewVersion(
-            revision, same: isMarked(marks) ? [] : same, views, of: source, over: base, seen,
-            as: shared.withLock { $0.state }, in: budget)
+            revision, same: isMarked(marks) ? [] : same, views, of: source, over: base, seen, as: shared, in: budget)
     }
 
     /// The views of a later revision, see `ViewedState.advanced(over:)`.
     ///
     /// - Parameters:
-    ///   - source: the session's state.
-    ///   - base: what all views but the last one show at that revision.
     ///   - step: leads from the state that the last view sees now to the one that it sees then.
-    ///   - marks: the marks of the revisions in between.
+    ///   - marks: those of the revisions in between.
     func advanced(
         to revision: Revision, of source: Snapshot, over base: SharedState? = nil, _ step: StateStep, marks: Marks,
         in budget: MemoryBudget
     ) -> ViewVersion {
         let (seen, isSame) = seen.advanced(over: step)
-        let shared = isSame ? shared.withLock { $0.state } : nil
+        let shared = isSame ? shared : nil
         let next = ViewVersion(
             revision, same: isSame ? same : [], views, of: source, over: base, seen, as: shared, in: budget)
         guard isSame, next.isMarked(marks) else { return next }
