@@ -133,7 +133,7 @@ final class PostChanges: SessionEndpoint {
         options.warnings = warnings.seen(in: view, options.projection)
         // By the name that a reader of all its rows would know.
         let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
-        let write = changeset.flatMap { changeset in before.map { WriteStep(from: $0, changeset) } }
+        let write = changeset.flatMap { changeset in before.map { WriteStep(base: $0, changeset: changeset) } }
         let answer = view.answer(since: since.orElse(base), options, after: write)
         return .now(call.service.counted(answer).response(status: status, fields: fields))
     }

@@ -53,12 +53,12 @@ extension SessionView {
         session.resumePoint(revision, through: projection.names, at: .now, bounds: table.bounds.history)
     }
 
-    /// The resume point of one of the session's own revisions, which differ in ignored values too.
+    /// Of one of the session's own revisions, which differ in ignored values too.
     func resumePoint(of revision: Revision) -> ResumePoint {
         session.resumePoint(of: revision, at: .now, bounds: table.bounds.history)
     }
 
-    /// Whether changes can start from what a reader has. Otherwise it gets the whole state.
+    /// Whether changes can start from what a reader has.
     func isUsable(_ since: Since, _ projection: Projection) -> Bool {
         guard case .revision(let revision) = since else { return false }
         if case .none = resumePoint(revision, projection) { return false }
@@ -71,7 +71,6 @@ extension SessionView {
             || session.history.isFading(revision.sequence, at: .now, bounds: table.bounds.history)
     }
 
-    /// The revision by which a reader knows a base.
     func name(of base: ReaderState, _ projection: Projection) -> Revision {
         session.name(of: base.revision, through: projection.names).showing(base.position)
     }
@@ -135,7 +134,6 @@ extension SessionView {
             in: table.account.views)
     }
 
-    /// What all views but the last one show of the head; nil if there is only one view.
     private func base(of views: [StateView]) -> SharedState? {
         views.count > 1 ? seen(through: Array(views.dropLast())).head.shared(in: table.account.views) : nil
     }
@@ -161,16 +159,14 @@ extension SessionView {
         }
     }
 
-    /// What views show of the state before a write.
     fileprivate func seen(through views: [StateView], before write: WriteStep) -> ViewVersion {
         let base = views.count > 1 ? seen(through: Array(views.dropLast()), before: write) : nil
         return anew(views, write.changeset.oldState, write.base, over: base)
     }
 
-    /// - Parameter base: what all views but the last one show, if there are several.
-    private func anew(
-        _ views: [StateView], _ source: Snapshot, _ revision: Revision, over base: ViewVersion?
-    ) -> ViewVersion {
+    private func anew(_ views: [StateView], _ source: Snapshot, _ revision: Revision, over base: ViewVersion?)
+        -> ViewVersion
+    {
         let budget = table.account.views
         return ViewVersion(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
     }
@@ -265,7 +261,6 @@ private struct ProjectedReader {
         return .changes(answers.remember(answer, key, at: head))
     }
 
-    /// The ignored pointers, as seen through the views.
     private var ignored: [JSONPointer] {
         projection.views.reduce(view.session.settings.ignored) { $1.shown(of: $0) }
     }
@@ -312,7 +307,8 @@ private struct ProjectedReader {
     }
 }
 
-/// Answers to readers.
+// MARK: Answers
+
 extension SessionView {
     var destination: Destination {
         Destination(session: slot.name, revision: session.head.revision, snapshot: session.head.snapshot)
@@ -324,9 +320,7 @@ extension SessionView {
         return marks.isEmpty
     }
 
-    /// - Parameters:
-    ///   - since: the revision that the reader says it has.
-    ///   - base: a state known to show the same.
+    /// - Parameter base: a state known to show the same.
     func update(since: Since, from base: ReaderState? = nil, _ options: ChangesOptions) -> Update {
         if options.projection.showsAll, since.position == nil, base?.position == nil {
             if hasNothing(since: since) { return .nothing(ReaderState(revision: session.head.revision)) }
@@ -368,7 +362,6 @@ extension SessionView {
         }
     }
 
-    /// The cached answer of another reader with the same base and options, or a new one.
     private func shared(
         from revision: Revision, _ options: ChangesOptions, _ changes: () -> Changeset?
     ) -> ChangesAnswer? {
@@ -391,7 +384,7 @@ extension SessionView {
     func step(from before: Session) -> WriteStep? {
         let head = session.head
         guard head.parent == before.head.revision, session.startedOverAt != head.revision.sequence else { return nil }
-        return WriteStep(from: before.head.revision, changes(from: before.head.snapshot, head.marks))
+        return WriteStep(base: before.head.revision, changeset: changes(from: before.head.snapshot, head.marks))
     }
 
     /// The whole state, for a reader without a usable base. A large one is written once for all readers.
@@ -410,7 +403,6 @@ extension SessionView {
         return ChangesAnswer(reset: reason, from: revision, to: destination, options, sharing: end)
     }
 
-    /// The cached body of another reader of this head, or a new one.
     private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
@@ -436,7 +428,7 @@ extension SessionView {
         if !options.projection.showsAll || !hasNothing(since: since) { try checkRoom() }
     }
 
-    /// The state, as the answer to GET. A large one is written once for all readers.
+    /// The state, as the answer to GET.
     func document(_ projection: Projection) -> Body {
         let destination = projection.showsAll ? destination : destination(projection)
         guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }
@@ -468,6 +460,4 @@ struct WriteStep {
     let base: Revision
     /// Leads from `base` to the head.
     let changeset: Changeset
-
-    init(from base: Revision, _ changeset: Changeset) { (self.base, self.changeset) = (base, changeset) }
 }

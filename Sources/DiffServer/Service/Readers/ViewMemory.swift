@@ -48,7 +48,6 @@ final class ViewMemory: Sendable {
         }
     }
 
-    /// Forgets a view that is being freed.
     func remove(_ view: ObjectIdentifier) { content.withLock { $0.remove(view) } }
 
     /// Takes memory for a client's view. Until it fits, lets go of views of the client that holds the most.
