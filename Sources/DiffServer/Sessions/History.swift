@@ -27,6 +27,7 @@ public struct History: Sendable {
         /// How long a revision is remembered after it was the head. Default 1 h.
         public var age = Duration.seconds(3600)
         public var bytes = 1 << 20
+
         /// How long the newest entry is kept, however large it is.
         public static let graceTime = Duration.seconds(5)
 
@@ -52,10 +53,14 @@ public struct History: Sendable {
     }
 
     var entries: [Entry] { full.flatMap(\.entries).dropFirst(forgotten) + recent }
+
     var heldBytes: Int { footprint + forgottenBytes }
+
     private var count: Int { full.count * Page.size - forgotten + recent.count }
+
     /// The revision before the head.
     var newest: Entry? { recent.last ?? full.last?.entries.last }
+
     var oldestSequence: UInt64? { count > 0 ? self[0].revision.sequence : nil }
 
     private subscript(index: Int) -> Entry {

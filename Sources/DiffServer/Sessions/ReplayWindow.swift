@@ -80,8 +80,10 @@ public struct ReplayWindow: Sendable {
     public var entries: [KeyedEntry] { blocks.flatMap(\.entries) + newest }
 
     public var isEmpty: Bool { count == 0 }
+
     /// O(n / 64).
     var count: Int { blocks.reduce(newest.count) { $0 + $1.entries.count } }
+
     /// O(n / 64).
     var footprint: Int { blocks.reduce(Self.footprint(of: newest)) { $0 + 8 + $1.footprint } }
 

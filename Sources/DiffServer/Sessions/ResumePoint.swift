@@ -37,6 +37,7 @@ public enum Since: Hashable, Sendable {
     case revision(Revision)
 
     public var revision: Revision? { if case .revision(let revision) = self { revision } else { nil } }
+
     /// The rows that the reader shows; nil for all.
     public var position: WindowPosition? { revision?.position }
 

@@ -67,6 +67,7 @@ public final class Session: Sendable {
 
             /// The revision that the write changed into this one.
             var parent: Revision? { parentDigest.map { Revision(sequence: revision.sequence &- 1, digest: $0) } }
+
             /// What the next fetch of a section builds on.
             var fetchGround: FetchGround { fetched ?? FetchGround(revision) }
         }
@@ -146,6 +147,7 @@ public final class Session: Sendable {
 
         /// Each is looked up in every content.
         static let maxIgnored = 64
+
         static let maxEmptyPlaces = 6
 
         /// Memory held, in bytes.

@@ -37,6 +37,7 @@ public struct SessionLog: Sendable {
     }
 
     var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
+
     /// The id of the last commit; 0 if there is none.
     public var last: UInt64 { entries.last?.id ?? 0 }
 }

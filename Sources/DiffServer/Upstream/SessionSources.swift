@@ -16,7 +16,9 @@ struct SessionSources: Sendable {
     }
 
     var staleness: Int? { all.compactMap(\.staleness).max() }
+
     var failureDetail: String? { all.lazy.map(\.failureDetail).first { !$0.isEmpty } }
+
     var isInUse: Bool { all.contains(where: \.isInUse) }
     func isIdle(at now: Instant) -> Bool { all.allSatisfy { $0.isIdle(at: now) } }
 

@@ -117,6 +117,7 @@ struct SourceLife: Sendable {
     private var isAnnouncedStale = false
     /// Fetches in a row that were overtaken by edits.
     private var overtakings = 0
+
     private var actions: [Action] = []
 
     /// The pause before asking for the lease again after the store has failed.

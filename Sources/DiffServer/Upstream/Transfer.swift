@@ -160,6 +160,7 @@ package final class Transfer {
 
     /// Answers up to this many bytes need not leave memory free.
     private static let small = 32 * 1024
+
     private static let malformed = "its body is not gzip"
 
     private static func tooLong(_ limit: Int) -> String { "the answer has more than \(limit) bytes" }

@@ -191,6 +191,7 @@ struct EventForm: Sendable {
     private(set) var options: ChangesOptions
     /// The least time between two events of one session.
     let pace: Duration
+
     /// Whether the stream covers several sessions, so that each event names its own and carries the reader's cursor.
     var isOfMany: Bool { options.form.isOfMany }
 

@@ -10,6 +10,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     private var subscription: Subscription?
     private var timer: Timer?
     private let deadline: Instant
+
     let isCompressed = false
 
     private init(_ call: Call, _ pending: Pending, until deadline: Instant) {

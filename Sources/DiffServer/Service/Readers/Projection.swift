@@ -38,6 +38,7 @@ struct Projection: Hashable, Sendable {
     }
 
     var footprint: Int { views.reduce(0) { $0 + $1.footprint } }
+
     /// How many times the views scan a state's contents.
     var scanCount: Int { views.reduce(1) { $0 + $1.scanCount } }
 }

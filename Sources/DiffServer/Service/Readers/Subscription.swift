@@ -45,6 +45,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
     }
 
     private var service: DiffService { call.service }
+
     /// What the reader has, if that differs from the request.
     var moved: Revision? { machine.hasMoved ? machine.since.revision : nil }
 

@@ -187,8 +187,10 @@ final class MaterializedView: Sendable {
 
     /// What the view shows of the newest revision that a reader asked for; nil if it is not kept.
     var now: ViewVersion? { content.withLock { $0.now?.state } }
+
     /// Whether it was dropped for lack of memory.
     var isLetGo: Bool { content.withLock { $0.isLetGo } }
+
     var client: String { content.withLock { $0.client } }
 
     /// What the view showed of a revision, if that is still known.

@@ -11,6 +11,7 @@ public protocol SessionOperation: Sendable {
     var isWrite: Bool { get }
     /// Whether it may replace a session that cannot be read.
     var replacesDamaged: Bool { get }
+
     /// Whether a session with a source is fetched for it, if there is none yet or if it is old.
     var fetches: Bool { get }
     /// The consent needed first; nil for none.
