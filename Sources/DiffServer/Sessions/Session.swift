@@ -56,17 +56,15 @@ public final class Session: Sendable {
             let revision: Revision
             /// Rows and sections to redraw on the way to this revision.
             let marks: Marks
-            let made: Instant
-            private let parentDigest: UInt64?
+            /// The revision before, which the write changed into this one.
+            let parent: Revision?
             /// The request that made this revision. With `parent` it tells a lost answer from a lost race.
             let maker: RequestFingerprint?
+            let made: Instant
             /// Whether the digest is from a time when other places were ignored; it stays until the state changes.
-            var hasOldDigest: Bool
+            var hasOldDigest = false
             /// What this revision was made on if it is a fetch of one section; nil for any other write.
-            let fetched: FetchGround?
-
-            /// The revision that the write changed into this one.
-            var parent: Revision? { parentDigest.map { Revision(sequence: revision.sequence &- 1, digest: $0) } }
+            var fetched: FetchGround?
 
             /// What the next fetch of a section builds on.
             var fetchGround: FetchGround { fetched ?? FetchGround(revision) }
@@ -204,17 +202,6 @@ extension RequestFingerprint {
     public init(of body: some Collection<UInt8>, _ shape: [String], by hash: KeyedHash) {
         let start = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
         value = shape.reduce(start) { hash.sum(Array("\($0) \($1)".utf8)) }
-    }
-}
-
-extension Session.Head.Provenance {
-    init(
-        revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
-        hasOldDigest: Bool = false, fetched: Session.FetchGround? = nil
-    ) {
-        self.init(
-            revision: revision, marks: marks, made: made, parentDigest: parent?.digest, maker: maker,
-            hasOldDigest: hasOldDigest, fetched: fetched)
     }
 }
 
