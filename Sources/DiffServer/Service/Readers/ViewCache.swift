@@ -20,9 +20,9 @@ final class ViewCache: Sendable {
     private let memory: ViewMemory
 
     private struct Content {
-        /// The newest known revision, and the generation of its state.
+        /// The newest known revision, and its state if views show it.
         var head: Revision?
-        weak var generation: Generation?
+        weak var state: SharedState?
         /// Kept until the next release; after that, only their readers keep them.
         var views: [[StateView]: ExpiringReference<MaterializedView>] = [:]
         /// The changes of the last commit, until the next release.
@@ -39,20 +39,6 @@ final class ViewCache: Sendable {
             self.views[views] = ExpiringReference(view)
             return view
         }
-    }
-
-    /// A state that views show. It is charged once it is no longer the head, until no view shows it.
-    fileprivate final class Generation: Sendable {
-        let bytes: Int
-        private let share: MemoryShare
-
-        init(_ source: Snapshot, in budget: MemoryBudget) {
-            // An upper bound: a state made by edits shares most of its text with the previous one.
-            (bytes, share) = (source.footprint, MemoryShare(of: budget))
-        }
-
-        /// - Returns: false if there is no memory for it.
-        func count() -> Bool { share.resize(to: bytes) }
     }
 
     init(in memory: ViewMemory) { self.memory = memory }
@@ -74,17 +60,17 @@ final class ViewCache: Sendable {
 
     /// - Parameter change: leads from the previous head, if known.
     func move(to head: Revision, over change: Changeset? = nil) {
-        let (left, old) = content.withLock { content -> (Generation?, (Changeset?, [StateStep])) in
+        let (left, old) = content.withLock { content -> (SharedState?, (Changeset?, [StateStep])) in
             guard content.head != head else { return (nil, (nil, [])) }
-            let left = content.generation
+            let left = content.state
             let change = left == nil ? nil : change
             let old = (content.arrived, content.steps)
-            (content.head, content.generation, content.arrived, content.steps) = (head, nil, change, [])
+            (content.head, content.state, content.arrived, content.steps) = (head, nil, change, [])
             return (left, old)
         }
         withExtendedLifetime(old) {}
         // Lets go of some views to make room for the state that the other views still show.
-        guard let left, !memory.reserve(left.bytes, for: "a state", left.count) else { return }
+        guard let left, !memory.reserve(left.footprint, for: "a state", left.reserveMemory) else { return }
         let (views, change) = content.withLock { ($0.all, $0.head == head ? exchange(&$0.arrived, with: nil) : nil) }
         withExtendedLifetime(change) {}
         for view in views { view.forget(left) }
@@ -117,20 +103,20 @@ final class ViewCache: Sendable {
         if content.withLock({ $0.head.map { $0.sequence < next.revision.sequence } ?? true }) {
             move(to: next.revision)
         }
-        let generation = content.withLock { content -> Generation? in
+        let state = content.withLock { content -> SharedState? in
             guard content.head == next.revision else { return nil }
-            let generation = content.generation ?? Generation(next.source, in: memory.budget)
-            content.generation = generation
-            return generation
+            let state = content.state ?? SharedState(next.source, in: memory.budget)
+            content.state = state
+            return state
         }
-        guard let generation else { return }
+        guard let state else { return }
         if memory.reserve(next.footprint, for: view.client, next.reserveMemory) {
-            view.move(to: next, generation)
+            view.move(to: next, of: state)
         } else if view.now != nil, next.base?.reserveMemory() != false {
             // The next state takes over the memory of the one it replaces, which is freed once the advancing reader is
             // done. Its base is charged separately: other views may have another one, if theirs was let go.
             next.holdMemory()
-            view.move(to: next, generation, keepsBefore: false)
+            view.move(to: next, of: state, keepsBefore: false)
         } else {
             view.letGo()
         }
@@ -176,9 +162,10 @@ final class MaterializedView: Sendable {
         mutating func drop() { (now, before, stale) = (nil, nil, nil) }
     }
 
-    fileprivate struct Kept {
+    private struct Kept {
         let state: ViewVersion
-        let generation: ViewCache.Generation
+        /// The session's state that it shows.
+        let source: SharedState
     }
 
     fileprivate init(over base: MaterializedView?, in memory: ViewMemory) { (self.base, self.memory) = (base, memory) }
@@ -205,15 +192,13 @@ final class MaterializedView: Sendable {
         if self.client != client { change { $0.client = client } }
     }
 
-    fileprivate func move(to next: ViewVersion, _ generation: ViewCache.Generation, keepsBefore: Bool = true) {
+    fileprivate func move(to next: ViewVersion, of source: SharedState, keepsBefore: Bool = true) {
         change { content in
-            if let now = content.now, now.state.revision.sequence >= next.revision.sequence,
-                now.generation === generation
-            {
+            if let now = content.now, now.state.revision.sequence >= next.revision.sequence, now.source === source {
                 return
             }
             content.before = keepsBefore ? content.now : nil
-            (content.now, content.stale, content.isLetGo) = (Kept(state: next, generation: generation), nil, false)
+            (content.now, content.stale, content.isLetGo) = (Kept(state: next, source: source), nil, false)
         }
         // The base's memory may have grown: it may share a state by now.
         base?.change { _ in }
@@ -238,9 +223,9 @@ final class MaterializedView: Sendable {
         return content.withLock { $0.stale != nil }
     }
 
-    fileprivate func forget(_ generation: ViewCache.Generation) {
-        if content.withLock({ $0.now?.generation === generation }) { letGo() }
-        change { if $0.before?.generation === generation { $0.before = nil } }
+    fileprivate func forget(_ source: SharedState) {
+        if content.withLock({ $0.now?.source === source }) { letGo() }
+        change { if $0.before?.source === source { $0.before = nil } }
     }
 
     fileprivate func forget() { change { $0.drop() } }
@@ -253,7 +238,8 @@ final class MaterializedView: Sendable {
     }
 }
 
-/// What views show, as a state that other views are stacked on. Those retain it.
+/// A state that views show and retain: the session's, which is charged once it is no longer the head, or what other
+/// views show, which they are stacked on.
 final class SharedState: Sendable {
     let snapshot: Snapshot
     private let share: MemoryShare
@@ -263,9 +249,12 @@ final class SharedState: Sendable {
         (self.snapshot, share) = (snapshot, MemoryShare(of: budget))
     }
 
-    /// Includes its text, which the session shares only until the next commit.
+    /// Includes its text, which the session shares only until the next commit. An upper bound: a state made by edits
+    /// shares most of its text with the previous one.
     var footprint: Int { snapshot.footprint }
 
+    /// Charges it, once.
+    ///
     /// - Returns: false if there is no memory left.
     fileprivate func reserveMemory() -> Bool {
         if isCounted.exchange(true, ordering: .relaxed) || share.resize(to: footprint) { return true }
