@@ -79,6 +79,7 @@ extension SessionView {
     ///
     /// - Parameter position: its last window.
     func destination(_ projection: Projection, from position: WindowPosition? = nil) -> Destination {
+        if projection.showsAll { return destination }
         let seen = seen(through: projection.views).head
         return destination(
             projection, seen, projection.window.map { seen.seen.window($0, since: WindowBase(nil, at: position)) })
@@ -147,27 +148,20 @@ extension SessionView {
         }
     }
 
-    /// What views show of a past state. O(n) unless it was the head until just now.
     fileprivate func seen(through views: [StateView], at index: Int, before: ViewVersion? = nil) -> ViewVersion? {
-        let revision = session.history.revision(at: index)
+        seen(through: views, at: session.history.revision(at: index), before) { session.state(at: index)?.snapshot }
+    }
+
+    /// What views show of a past state. O(n) unless it was the head until just now.
+    fileprivate func seen(
+        through views: [StateView], at revision: Revision, _ before: ViewVersion? = nil, _ state: () -> Snapshot?
+    ) -> ViewVersion? {
         let known =
             before.flatMap { $0.isSame(since: revision) ? $0 : nil } ?? states.view(views).state(at: revision)
         if let known, session.knows(known.revision) { return known }
-        return session.state(at: index).map { past in
-            let base = views.count > 1 ? seen(through: Array(views.dropLast()), at: index) : nil
-            return anew(views, past.snapshot, revision, over: base)
-        }
-    }
-
-    fileprivate func seen(through views: [StateView], before write: WriteStep) -> ViewVersion {
-        let base = views.count > 1 ? seen(through: Array(views.dropLast()), before: write) : nil
-        return anew(views, write.changeset.oldState, write.base, over: base)
-    }
-
-    private func anew(_ views: [StateView], _ source: Snapshot, _ revision: Revision, over base: ViewVersion?)
-        -> ViewVersion
-    {
-        let budget = table.account.views
+        guard let source = state() else { return nil }
+        let (budget, lower) = (table.account.views, Array(views.dropLast()))
+        let base = lower.isEmpty ? nil : seen(through: lower, at: revision) { source }
         return ViewVersion(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
     }
 
@@ -240,7 +234,10 @@ private struct ProjectedReader {
             switch point {
             case .past(let index, _): view.seen(through: projection.views, at: index, before: before)
             case .head: seen
-            case .none: write.map { view.seen(through: projection.views, before: $0) }
+            case .none:
+                write.flatMap { write in
+                    view.seen(through: projection.views, at: write.base) { write.changeset.oldState }
+                }
             }
         guard let past else { return reset(.expired, named) }
         let shown = position.map { past.seen.window(at: $0)?.state } ?? past.shown(keptIn: view.table.answers)
@@ -390,8 +387,7 @@ extension SessionView {
     /// The whole state, for a reader without a usable base. A large one is written once for all readers.
     func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
         let form = options.form
-        let destination =
-            options.projection.showsAll ? destination : destination(options.projection, from: revision?.position)
+        let destination = destination(options.projection, from: revision?.position)
         guard options.projection.window == nil, destination.size >= Self.worthSharing else {
             return ChangesAnswer(reset: reason, from: revision, to: destination, options)
         }
@@ -430,7 +426,7 @@ extension SessionView {
 
     /// The state, as the answer to GET.
     func document(_ projection: Projection) -> Body {
-        let destination = projection.showsAll ? destination : destination(projection)
+        let destination = destination(projection)
         guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }
         return .shared(
             shared(.document(projection.views), destination) {
