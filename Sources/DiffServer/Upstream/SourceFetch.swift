@@ -47,10 +47,7 @@ struct SourceFetch: Sendable {
         upstream.transfers.start(request) { result in
             upstream.tallies.count(list) { $0.durations.add(.now - start) }
             let answer: Transfer.Answer
-            switch result {
-            case .failure(let failure): return done(.failed(failure.reason))
-            case .success(let found): answer = found
-            }
+            do throws(Transfer.Failure) { answer = try result.get() } catch { return done(.failed(error.reason)) }
             upstream.tallies.count(list) {
                 $0.bytes += answer.received
                 if answer.status == 304 { $0.notModified += 1 }
