@@ -27,39 +27,37 @@ struct ListsFileParser {
 
     // MARK: Lists
 
+    private static let membersOfList = Set(["source", "sections", "hook"] + Session.Settings.members)
+
     private mutating func readList(_ list: JSONSlice.Member) -> ListDefinition? {
         let name = readName(list)
-        guard let members = members(of: list.value, "a list") else { return nil }
-        var settings = Session.SettingsChange()
-        var (feeds, hook): ([ListDefinition.Feed], ListDefinition.Hook?) = ([], nil)
-        var guess: JSONSlice?
-        let names = Set(members.map(\.name))
-        for member in members {
-            switch member.name {
-            case "source":
-                if let source = readSource(member.value, of: name) {
-                    feeds.append(ListDefinition.Feed(section: nil, source: source))
-                }
-            case "sections" where names.contains("source"):
-                note(member.offset, "a list has a source, or sections that have one each, not both")
-            case "sections": feeds = readSections(member.value, of: name)
-            case "shape" where names.contains("sections"):
-                note(member.offset, "in a list of sections, each section has its own shape")
-            case "hook": hook = readHook(member.value, of: name)
-            case "shape" where member.value.string == "guess": guess = member.value
-            case let setting where Session.Settings.members.contains(setting):
-                do throws(StateError) { try settings.take(setting, member.value) } catch { note(error, in: list.value) }
-            default: noteUnknown(member, "a list")
-            }
-        }
-        if names.isDisjoint(with: ["source", "sections", "hook"]) {
+        guard let found = members(of: list.value, "a list", among: Self.membersOfList) else { return nil }
+        let (source, sections, guess) = (found["source"], found["sections"], found["shape"]?.value.string == "guess")
+        if source == nil, sections == nil, found["hook"] == nil {
             note(list.offset, "a list needs a source or sections, a hook, or both")
         }
-        if let guess, !names.contains("source") {
-            note(guess.offset, "a shape can only be guessed of what a source answers")
+        if source != nil, let sections {
+            note(sections.offset, "a list has a source, or sections that have one each, not both")
         }
+        if sections != nil, let shape = found["shape"] {
+            note(shape.offset, "in a list of sections, each section has its own shape")
+        } else if source == nil, guess, let shape = found["shape"] {
+            note(shape.value.offset, "a shape can only be guessed of what a source answers")
+        }
+        var settings = Session.SettingsChange()
+        for setting in Session.Settings.members where setting != "shape" || sections == nil && !guess {
+            guard let value = found[setting]?.value else { continue }
+            do throws(StateError) { try settings.take(setting, value) } catch { note(error, in: list.value) }
+        }
+        var feeds: [ListDefinition.Feed] = []
+        if let source {
+            feeds = readSource(source.value, of: name).map { [ListDefinition.Feed(section: nil, source: $0)] } ?? []
+        } else if let sections {
+            feeds = readSections(sections.value, of: name)
+        }
+        let hook = found["hook"].flatMap { readHook($0.value, of: name) }
         return name.map {
-            ListDefinition(name: $0, settings: settings, feeds: feeds, guessesShape: guess != nil, hook: hook)
+            ListDefinition(name: $0, settings: settings, feeds: feeds, guessesShape: guess, hook: hook)
         }
     }
 
@@ -154,10 +152,12 @@ struct ListsFileParser {
     ///
     /// - Parameter needed: those that it must have.
     private mutating func members(
-        of value: JSONSlice, _ whole: String, among names: Set<String>, with needed: [String]
+        of value: JSONSlice, _ whole: String, among names: Set<String>, with needed: [String] = []
     ) -> [String: JSONSlice.Member]? {
         guard let all = members(of: value, whole) else { return nil }
-        for member in all where !names.contains(member.name) { noteUnknown(member, whole) }
+        for member in all where !names.contains(member.name) {
+            note(member.offset, "\(whole) has no member \"\(member.name)\"")
+        }
         for name in needed where !all.contains(where: { $0.name == name }) {
             note(value.offset, "\(whole) needs a member \"\(name)\"")
         }
@@ -262,10 +262,6 @@ struct ListsFileParser {
     private mutating func fault<Value>(_ offset: Int, _ message: String) -> Value? {
         note(offset, message)
         return nil
-    }
-
-    private mutating func noteUnknown(_ member: JSONSlice.Member, _ whole: String) {
-        note(member.offset, "\(whole) has no member \"\(member.name)\"")
     }
 
     /// - Parameter error: the error in a setting; its pointers start at the list.
