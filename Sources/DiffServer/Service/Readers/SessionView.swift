@@ -136,7 +136,7 @@ extension SessionView {
     }
 
     private func base(of views: [StateView]) -> SharedState? {
-        views.count > 1 ? seen(through: Array(views.dropLast())).head.shared(in: table.account.views) : nil
+        views.count > 1 ? seen(through: Array(views.dropLast())).head.asShared() : nil
     }
 
     /// What views show of a revision that a reader names; nil if it is no longer remembered.
@@ -160,9 +160,9 @@ extension SessionView {
             before.flatMap { $0.isSame(since: revision) ? $0 : nil } ?? states.view(views).state(at: revision)
         if let known, session.knows(known.revision) { return known }
         guard let source = state() else { return nil }
-        let (budget, lower) = (table.account.views, Array(views.dropLast()))
-        let base = lower.isEmpty ? nil : seen(through: lower, at: revision) { source }
-        return ViewVersion(views, of: source, over: base?.shared(in: budget), at: revision, in: budget)
+        let lower = Array(views.dropLast())
+        let base = lower.isEmpty ? nil : seen(through: lower, at: revision) { source }?.asShared()
+        return ViewVersion(views, of: source, over: base, at: revision, in: table.account.views)
     }
 
     /// Advances what views show from an earlier revision to the head; nil if no changes lead there.
@@ -174,19 +174,17 @@ extension SessionView {
         case .none: return nil
         case .head(let all), .past(_, let all): marks = all.seen(through: known.views)
         }
-        let (source, budget) = (head.snapshot, table.account.views)
-        if known.source.isIdentical(to: source) {
-            return known.relabeled(head.revision, of: source, marks: marks, in: budget)
+        var (base, step): (SharedState?, StateStep?) = (known.base, nil)
+        let isSame = known.source.isIdentical(to: head.snapshot)
+        if !isSame, let old = known.base, let new = self.base(of: known.views) {
+            base = new
+            if old !== new { step = states.step(from: old.snapshot, to: new.snapshot, at: head.revision, over: nil) }
+        } else if !isSame {
+            // A view may depend on values that the session's changes ignore.
+            let change = session.settings.ignored.isEmpty ? states.change(to: head.revision) : nil
+            step = states.step(from: known.source, to: head.snapshot, at: head.revision, over: change)
         }
-        if let old = known.base, let base = base(of: known.views) {
-            if old === base { return known.relabeled(head.revision, of: source, marks: marks, in: budget) }
-            let step = states.step(from: old.snapshot, to: base.snapshot, at: head.revision, over: nil)
-            return known.advanced(to: head.revision, of: source, over: base, step, marks: marks, in: budget)
-        }
-        // A view may depend on values that the session's changes ignore.
-        let change = session.settings.ignored.isEmpty ? states.change(to: head.revision) : nil
-        let step = states.step(from: known.source, to: source, at: head.revision, over: change)
-        return known.advanced(to: head.revision, of: source, step, marks: marks, in: budget)
+        return known.advanced(to: head.revision, of: head.snapshot, over: base, step, marks: marks)
     }
 }
 

@@ -279,6 +279,7 @@ final class ViewVersion: Sendable {
     /// What the last view shows, and the reader sees.
     let seen: ViewedState
     private let separate: Locked<Separate>
+    private let budget: MemoryBudget
     private let share: MemoryShare
 
     /// What the reader sees, as a separate state.
@@ -305,7 +306,7 @@ final class ViewVersion: Sendable {
         revisions += others
         revisions.append(revision)
         self.same = revisions
-        share = MemoryShare(of: budget)
+        (self.budget, share) = (budget, MemoryShare(of: budget))
         separate = Locked(Separate(shared: shared))
     }
 
@@ -358,7 +359,7 @@ final class ViewVersion: Sendable {
     }
 
     /// What the reader sees, as a state for other views to be stacked on.
-    func shared(in budget: MemoryBudget) -> SharedState {
+    func asShared() -> SharedState {
         if let shared { return shared }
         let made = SharedState(separate.withLock { $0.kept } ?? seen.snapshot, in: budget)
         return separate.withLock { separate in
@@ -371,31 +372,18 @@ final class ViewVersion: Sendable {
     /// Releases what can be recomputed.
     func release() { _ = separate.withLock { exchange(&$0.kept, with: nil) } }
 
-    /// The views of a later revision, if the last view sees the same state there.
-    func relabeled(_ revision: Revision, of source: Snapshot, marks: Marks, in budget: MemoryBudget) -> ViewVersion {
-        ViewVersion(
-            revision, same: isMarked(marks) ? [] : same, views, of: source, over: base, seen, as: shared, in: budget)
-    }
-
     /// The views of a later revision, see `ViewedState.advanced(over:)`.
     ///
     /// - Parameters:
-    ///   - step: leads from the state that the last view sees now to the one that it sees then.
+    ///   - step: leads from the state that the last view sees now to the one that it sees then; nil if that is the same.
     ///   - marks: those of the revisions in between.
     func advanced(
-        to revision: Revision, of source: Snapshot, over base: SharedState? = nil, _ step: StateStep, marks: Marks,
-        in budget: MemoryBudget
+        to revision: Revision, of source: Snapshot, over base: SharedState?, _ step: StateStep?, marks: Marks
     ) -> ViewVersion {
-        let (seen, isSame) = seen.advanced(over: step)
-        let shared = isSame ? shared : nil
-        let next = ViewVersion(
-            revision, same: isSame ? same : [], views, of: source, over: base, seen, as: shared, in: budget)
-        guard isSame, next.isMarked(marks) else { return next }
-        return ViewVersion(revision, views, of: source, over: base, seen, as: shared, in: budget)
-    }
-
-    /// Whether a visible row must be redrawn.
-    private func isMarked(_ marks: Marks) -> Bool {
-        marks.isReload || !marks.isEmpty && !seen.shown(of: marks).isEmpty
+        let (seen, isSame) = step.map { self.seen.advanced(over: $0) } ?? (self.seen, true)
+        let isMarked = marks.isReload || !marks.isEmpty && !seen.shown(of: marks).isEmpty
+        return ViewVersion(
+            revision, same: isSame && !isMarked ? same : [], views, of: source, over: base, seen,
+            as: isSame ? shared : nil, in: budget)
     }
 }
