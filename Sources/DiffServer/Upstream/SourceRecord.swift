@@ -42,16 +42,13 @@ struct SourceRecord: Sendable {
     init(every interval: Duration, at now: Instant) { (self.interval, due, tried, known) = (interval, now, now, now) }
 
     /// Whether the last success is younger than an interval.
-    func isFresh(at now: Instant) -> Bool { !isOutdated && (fetched.map { now - $0 < interval } ?? false) }
+    func isFresh(at now: Instant) -> Bool { outdated == nil && (fetched.map { now - $0 < interval } ?? false) }
 
     /// When this node may try to take the lease again. Another node may hear from a failing source before it is due
     /// here.
     func nextTry(isSole: Bool) -> Instant {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
-
-    /// Whether the file has changed since the last success, so that the source must be asked again.
-    var isOutdated: Bool { outdated != nil }
 
     /// The seconds since the source last answered, if that is more than two intervals ago.
     func staleness(at now: Instant) -> Int? {
@@ -113,8 +110,7 @@ struct SourceRecord: Sendable {
         due = now
     }
 
-    /// Sets the hash of the source before this node tries to take the lease. If it has changed, `outdate` may not have
-    /// been called yet.
+    /// This node tries to take the lease. If the hash has changed, `invalidate` may not have been called yet.
     mutating func begin(from sourceHash: UInt64, every: Duration, at now: Instant) {
         tried = now
         guard sourceHash != self.sourceHash else { return }

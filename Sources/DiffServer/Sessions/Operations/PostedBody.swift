@@ -176,12 +176,18 @@ public final class PostedBody: Sendable {
     func state(
         _ shape: StateShape, for session: Session?, omitsFaults: Bool = false
     ) throws(SessionError) -> StateReading {
-        do throws(StateError) {
-            return try document.state(
-                shape, limits: rules.limits, upon: session?.head.snapshot,
-                keepsExpanded: session?.settings.keepsExpanded ?? false, omitsFaults: omitsFaults,
-                continuing: ElementHead(session))
-        } catch { throw .unreadable(error) }
+        do throws(StateError) { return try reading(shape, for: session, omitsFaults: omitsFaults) } catch {
+            throw .unreadable(error)
+        }
+    }
+
+    private func reading(
+        _ shape: StateShape, for session: Session?, omitsFaults: Bool = false
+    ) throws(StateError) -> StateReading {
+        try document.state(
+            shape, limits: rules.limits, upon: session?.head.snapshot,
+            keepsExpanded: session?.settings.keepsExpanded ?? false, omitsFaults: omitsFaults,
+            continuing: ElementHead(session))
     }
 
     /// The body, which must be a state.
@@ -245,10 +251,7 @@ public final class PostedBody: Sendable {
         do throws(StateError) {
             if let target = rules.section { return .section(try section(target, of: session), rules.limits) }
             guard let found = try self.envelope(for: session) else {
-                let state = try document.state(
-                    shape(for: session), limits: rules.limits, upon: session?.head.snapshot,
-                    keepsExpanded: session?.settings.keepsExpanded ?? false, continuing: ElementHead(session))
-                return .state(state, nil)
+                return .state(try reading(shape(for: session), for: session), nil)
             }
             envelope = found
             if envelope.isBareState || envelope.values["edits"] != nil,
@@ -304,21 +307,17 @@ public final class PostedBody: Sendable {
             kept != nil
             ? document.names(among: Self.names)
             : shape == .native || shape.isOfEdits ? nil : document.names(among: ["edits"])
-        if shape == .native ? !document.isArray : names == ["edits"] {
-            var members = Self.stateOrEdits
-            if rules.shape != nil { members.shape = nil }
-            members.refusesStates = !rules.takesStates
-            return try document.envelope(
-                members, limits: rules.limits, known: known, keepsExpanded: keepsExpanded,
-                continuing: ElementHead(session))
+        let mayEdit = shape == .native ? !document.isArray : names == ["edits"]
+        if !mayEdit {
+            if !rules.takesStates { throw .unwanted }
+            guard let names, shape != .native, names.contains("state"), !names.contains("edits") else { return nil }
         }
-        if !rules.takesStates { throw .unwanted }
-        guard let names, shape != .native, names.contains("state"), !names.contains("edits") else { return nil }
-        var members = Session.Settings.besideState
+        var members = mayEdit ? Self.stateOrEdits : Session.Settings.besideState
         if rules.shape != nil { members.shape = nil }
+        members.refusesStates = !rules.takesStates
         return try document.envelope(
-            members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded,
-            continuing: ElementHead(session))
+            members, shape: mayEdit ? .native : shape, limits: rules.limits, known: known,
+            keepsExpanded: keepsExpanded, continuing: ElementHead(session))
     }
 
     /// The shape of the body if it is a document.
