@@ -1,9 +1,9 @@
-// The format of records before this one, which `diffserver copy` turns into today's, so that sessions outlive a change
-// of format. Servers read today's alone. What differs is known here and nowhere else; a later format replaces it.
+// The format of records before this one, which `diffserver copy` turns into today's: servers read today's alone. What
+// differs is known here and nowhere else.
 //
 // In format 6 the salt of digests was without the ignored places, and stays so until those change. `lostIgnoredAt`,
-// which is passed over, counted since when readers could have different values at ignored places: today a patch names
-// each such place, and only that others were ignored before is noted.
+// which is passed over, counted since when readers could have different values at ignored places: today only that
+// others were ignored before is noted.
 
 import SnapshotKit
 
@@ -35,8 +35,7 @@ extension LogEntry {
 }
 
 extension [UInt8] {
-    /// This JSON text with a new member, 1, before each of a name. A text has its quotes escaped, so none is found
-    /// inside one.
+    /// This JSON with a new member, 1, before each of a name. Quotes in texts are escaped, so none is found inside one.
     fileprivate func marking(_ name: String, _ new: String) -> [UInt8] {
         replacing(Array("\"\(name)\":".utf8), with: Array("\"\(new)\":1,\"\(name)\":".utf8))
     }

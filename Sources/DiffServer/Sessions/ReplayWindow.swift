@@ -57,7 +57,7 @@ public struct ReplayWindow: Sendable {
         }
     }
 
-    /// How many surplus entries are removed in one pass.
+    /// How many surplus entries one pass removes.
     private static let slack = 8 * Block.size
 
     /// Oldest first; in front of `newest`. No key is in two entries.
@@ -107,10 +107,8 @@ public struct ReplayWindow: Sendable {
 
     private var last: KeyedEntry? { newest.last ?? blocks.last?.entries.last }
 
-    /// Adds the entries of another window of the same session that this one lacks.
-    ///
-    /// Late entries are appended, so a window that has the last entry of another has all of its entries: the common
-    /// case costs one search.
+    /// Adds what another window of the same session has more. Late entries are appended, so a window that has the last
+    /// entry of another has all of its entries: the common case costs one search.
     public mutating func formUnion(_ other: ReplayWindow, at now: Instant) {
         guard let last = other.last, find(last.key) == nil else { return }
         for (key, entry) in other.entries where now - entry.done <= Self.age {

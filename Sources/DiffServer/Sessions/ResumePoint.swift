@@ -74,8 +74,7 @@ extension Session {
         return resumePoint(of: candidate, at: now, bounds: bounds)
     }
 
-    /// Finds the state of this revision of the session, not of an equal one: a view of ignored places may show
-    /// different things for two revisions with the same digest.
+    /// Not the state of an equal revision: a view of ignored places may show different things for the same digest.
     public func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision != head.revision, !settings.ignored.isEmpty,
             let index = history.index(of: revision, at: now, bounds: bounds), history.revision(at: index) == revision
@@ -105,16 +104,14 @@ extension Session {
         return sequence < oldest ? .expired : .unknown
     }
 
-    /// Rebuilds the state of a past revision, with what it shares with the head. O(changes since), and one copy of
-    /// O(n).
+    /// A past state, with what it shares with the head. O(changes since), and one copy of O(n). Nil if a delta does not
+    /// fit its state, whoever wrote it: the revision then counts as forgotten.
     ///
     /// - Parameter isIndexed: whether its ids can be found in O(1).
-    /// - Returns: nil if a delta does not fit its state, whoever wrote it. The revision then counts as forgotten.
     public func state(at index: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, shared: SharedRuns)? {
         head.snapshot.applying(history.way(to: index), isIndexed: isIndexed).map { ($0.snapshot, $0.shared.reversed) }
     }
 
-    /// Whether a revision is the head or a remembered one.
     public func knows(_ revision: Revision) -> Bool {
         revision == head.revision || revision == history.revision(revision.sequence)
     }

@@ -5,8 +5,8 @@ import SnapshotKit
 public struct Revision: Hashable, Sendable {
     /// Grows by one with each commit; `UInt64.max`, which no session ever reaches, if the text has too many digits.
     public var sequence: UInt64
-    /// A hash of the state: equal states of one session have equal digests. For a reader with views a hash of the
-    /// sequence, the state's digest and the views.
+    /// Equal for equal states of one session. For a reader with views a hash of the sequence, the state's digest and
+    /// the views.
     public internal(set) var digest: UInt64
     /// The members that few revisions have: one reference, so that revisions are cheap to copy.
     private var details: Details?
@@ -88,7 +88,6 @@ public struct Revision: Hashable, Sendable {
 // MARK: - Digests
 
 extension KeyedHash {
-    /// The function of revisions' digests.
     public static func digests(_ key: String) -> KeyedHash { KeyedHash(key: Array(key.utf8)) }
 
     public func sum(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { digest(of: $0) } }

@@ -43,12 +43,10 @@ public final class Session: Sendable {
         let provenance: Provenance
         public let snapshot: Snapshot
         let fingerprints: Fingerprints
-        /// Leads here from the previous state, for the log; nil if there is none, or if it would be as large as the
-        /// state.
+        /// Leads here from the previous state, for the log; nil if it would be as large as the state.
         let step: SnapshotDelta?
         /// The changeset from the previous head to this one, until the head's slot takes it, under its lock.
         private nonisolated(unsafe) var change: Changeset?
-        /// Memory held, in bytes.
         public let footprint: Int
 
         /// How a state came about.
@@ -131,8 +129,7 @@ public final class Session: Sendable {
         var digestEpoch = 0
         /// Whether the ignored places are no part of the salt, as in records of the former format.
         var isSaltedByEpoch = false
-        /// Whether other places were ignored before, since the session was made or last started over. Readers may then
-        /// have any values there.
+        /// Whether other places were ignored before, so that readers may have any values there.
         public var ignoredOthers = false
 
         /// The salt of the digests. States that were equal may differ once other places are ignored, so an earlier
@@ -148,7 +145,6 @@ public final class Session: Sendable {
 
         static let maxEmptyPlaces = 6
 
-        /// Memory held, in bytes.
         var footprint: Int {
             (ignored + (emptyPlaces ?? [])).reduce(shape?.footprint ?? 0) {
                 $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count }
@@ -156,7 +152,6 @@ public final class Session: Sendable {
         }
     }
 
-    /// Memory held, in bytes.
     public var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays, log) }
 
     /// Memory held besides the state.
@@ -287,7 +282,6 @@ extension StateError {
 
 /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
 public enum SessionName {
-    /// The rule, for a client whose name breaks it.
     public static let rule = "a session's name must be 1 to 128 letters, digits and ._~:-, but not \".\" or \"..\""
 
     /// The rule, and the character of a text that breaks it.
@@ -315,7 +309,6 @@ public enum SessionName {
         (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
     }
 
-    /// Whether a name may contain this byte.
     public static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -339,8 +332,7 @@ extension Unicode.Scalar {
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    /// Whether a terminal or a line reader may act on the character rather than show it: controls, direction marks, and
-    /// line separators.
+    /// Whether a terminal may act on it rather than show it: controls, direction marks, and line separators.
     package var isInvisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -383,7 +375,7 @@ public final class CompactSession: SessionInMemory {
     public var revision: Revision { head.revision }
     public var fetchGround: Session.FetchGround { head.fetchGround }
 
-    /// Packs a session. O(items).
+    /// O(items).
     public init(_ session: Session) {
         head = session.head.provenance
         rows = session.head.snapshot.rowCount
@@ -400,7 +392,6 @@ public final class CompactSession: SessionInMemory {
             settings: settings, replays: replays, startedOverAt: startedOverAt, version: version, log: log)
     }
 
-    /// Memory held, in bytes.
     public var footprint: Int {
         snapshot.footprint + head.marks.footprint + Session.footprint(of: history, settings, replays, log)
     }

@@ -63,8 +63,8 @@ public struct LogCommit: Sendable {
         let sequence = next.head.revision.sequence
         // A damaged log may have lost its newest entry, which the next one would have to name.
         let isWhole = before?.log.entries.isEmpty == false
-        // Commits that only remember keys add no history, so no bound on the history would ever remove them. A
-        // checkpoint has all keys, so the more keys there are, the more commits it serves.
+        // No bound on the history would ever remove commits that only remember keys. A checkpoint has all keys, so the
+        // more keys there are, the more commits it serves.
         let most = 2 * max(1, revisions, next.replays.count / 8)
         let isTooLong = (before?.log.entries.count ?? 0) > 3 * most / 2 + 64
         guard let before, isWhole, !isTooLong, let entry = LogEntry(from: before, to: next, version) else {
@@ -80,14 +80,12 @@ public struct LogCommit: Sendable {
         log.append(SessionLog.Entry(id: id, sequence: sequence, bytes: bytes.count))
         let behind = log.entries[log.covered...]
         let isRestated = entry.change.map { $0.step == nil } ?? false
-        // Many entries stay for the history in any case, so rare checkpoints hardly lengthen the log. A text that grows
-        // to 40 KB in 300 commits took 135 KB of them while half as much could follow one; now it takes less than twice
-        // its own bytes (test_growing).
+        // Many entries stay for the history in any case, so rare checkpoints hardly lengthen the log: a text that grows
+        // to 40 KB in 300 commits takes less than twice its own bytes (test_growing).
         isCheckpoint =
             isRestated || behind.count > most || behind.reduce(0) { $0 + $1.bytes } > 4 * log.checkpoint
         if isCheckpoint {
-            // The entry after the oldest revision leads back to it, and the entry that made that revision has its
-            // marks.
+            // The entry after the oldest revision leads back to it, and the one that made it has its marks.
             let oldest = next.history.oldestSequence ?? sequence
             removed = log.entries.prefix { $0.sequence < oldest && $0.id != id }.map(\.id)
             log.removeFirst(removed.count)
@@ -120,21 +118,18 @@ public struct FoundEntry: Sendable {
         }
     }
 
-    /// The revision that it made; nil if it made none or cannot be read.
     var change: LogEntry.Change? { (try? entry.get())?.change }
-    /// The settings that it changed to; nil if it changed none or cannot be read.
     public var settings: Session.Settings? { (try? entry.get())?.settings }
 }
 
 extension Session {
-    /// Approximate bytes of a checkpoint: those of the state, and of the answered keys.
+    /// Approximate: those of the state, and of the answered keys.
     fileprivate var checkpointBytes: Int { head.snapshot.textBytes + replays.footprint }
 
     /// The session of a checkpoint and its log.
     ///
     /// - Parameters:
-    ///   - covered: the entries that the checkpoint already covers, oldest first: its history. An unreadable entry is
-    ///     forgotten, with all before it.
+    ///   - covered: the history, oldest first. An unreadable entry is forgotten, with all before it.
     ///   - behind: the entries after the checkpoint, all of which must be readable.
     public static func found(
         _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
@@ -181,8 +176,7 @@ extension Session {
     func advanced(
         by entries: [FoundEntry], by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
-        // Settings determine how states are compared, also the one that they come with, so the revisions before new
-        // settings are made first.
+        // Settings determine how states are compared, also the one that they come with.
         guard let index = entries.firstIndex(where: { $0.settings != nil }), let settings = entries[index].settings
         else { return try continued(by: entries, by: transition) }
         let settled = transition.session(

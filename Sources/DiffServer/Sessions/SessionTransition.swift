@@ -27,7 +27,7 @@ public struct SessionTransition: Sendable {
         let snapshot = snapshot.continuesHead && sequence > 0 ? snapshot.numbered(sequence + 1) : snapshot
         if let before {
             // A reader with an equal earlier state continues from here. If other places were ignored then, its values
-            // may differ in places that count now. So no earlier state may have the digest of a later one.
+            // may differ in places that count now, so no earlier state may have the digest of a later one.
             let isOther = settings.ignored != before.settings.ignored || before.settings.ignoredOthers
             settings.digestEpoch = before.settings.digestEpoch + (isOther ? 1 : 0)
         }

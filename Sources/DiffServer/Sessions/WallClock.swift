@@ -24,9 +24,8 @@ public struct WallClock: Sendable {
     /// The instant of a past event. A time written under a clock that was ahead counts as now.
     func past(milliseconds: Int, at now: Instant = .now) -> Instant { min(moment(milliseconds: milliseconds), now) }
 
-    /// The instant this many milliseconds after 1970, clamped to 70 years around it, so that differences fit into 64
-    /// bits of nanoseconds. It is in the middle of the millisecond: clocks compared at different times deviate a
-    /// little, and each must write the same number again.
+    /// Clamped to 70 years around 1970, so that differences fit into 64 bits of nanoseconds. In the middle of the
+    /// millisecond: clocks compared at different times deviate a little, and each must write the same number again.
     public func moment(milliseconds: Int) -> Instant {
         let reach = 2_200_000_000_000
         return Instant(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - epoch)

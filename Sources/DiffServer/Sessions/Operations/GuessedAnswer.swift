@@ -25,9 +25,7 @@ public struct GuessedAnswer: Sendable {
 }
 
 extension PostedBody {
-    /// Reads the body by a guessed shape, and guesses or corrects that.
-    ///
-    /// - Parameter settings: the session's settings by the file.
+    /// - Parameter settings: the session's by the file.
     public func guessed(
         for session: Session?, _ settings: Session.Settings, by transition: SessionTransition
     ) throws(SessionError) -> GuessedAnswer {

@@ -134,9 +134,8 @@ public final class PostedBody: Sendable {
         if case .success(let content) = last?.outcome { content.warnings } else { [] }
     }
 
-    /// The body, if the last reading refused it as a state or a section, and the shape that the request named for it.
-    /// The session's counts as named until it has found rows. Nil if no shape would help: if the session's did, or
-    /// makes its sections.
+    /// The body, if the last reading refused it as a state or a section, and the shape that the request named. The
+    /// session's counts as named until it has found rows. Nil if no shape would help.
     public var refused: (document: StateDocument, shape: StateShape?, isSection: Bool)? {
         guard rules.takesStates, case .failure(.unreadable(let error)) = last?.outcome else { return nil }
         var shape = rules.shape == .native ? nil : rules.shape

@@ -6,8 +6,7 @@ import SnapshotKit
 public protocol SessionOperation: Sendable {
     associatedtype Outcome: Sendable
 
-    /// Whether it usually changes the session: then it pays to try it on the session in memory before asking the store
-    /// whether that is still the head.
+    /// Whether it pays to try it on the session in memory before asking the store whether that is still the head.
     var isWrite: Bool { get }
     /// Whether it may replace a session that cannot be read.
     var replacesDamaged: Bool { get }
@@ -213,8 +212,7 @@ public struct ReplaceSession: SessionOperation {
         return next === session ? .finish((session, isNew: false)) : .swap(next, (next, isNew: false))
     }
 
-    /// Checks the condition. True if this same write made the head from the named revision earlier, and its answer was
-    /// lost.
+    /// Checks the condition. True if this write made the head from the named revision earlier, and its answer was lost.
     private func wasDone(_ before: Session, _ next: Session) throws(SessionError) -> Bool {
         let head = before.head
         if try condition.isMet(by: before) { return false }
