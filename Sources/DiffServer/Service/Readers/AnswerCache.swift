@@ -5,10 +5,8 @@ import SnapshotKit
 import SnapshotViews
 
 /// Encoded answers that lead to a session's head. Many readers with the same base cost one diff, one encoding and one
-/// copy.
-///
-/// An answer is useful while the readers woken by a commit ask for it, so all answers are released each second. One
-/// that is still being sent can be found until it is sent, since its memory is in use anyway.
+/// copy. An answer is useful while the readers woken by a commit ask for it, so all are released each second. One that
+/// is still being sent can be found until it is sent, since its memory is in use anyway.
 final class AnswerCache: HeadCache {
     /// Everything that a body depends on besides the head.
     enum Key: Hashable, Sendable {
@@ -40,7 +38,7 @@ final class AnswerCache: HeadCache {
         }
     }
 
-    /// The limit per session. If readers have more bases, some answers are computed more than once.
+    /// If readers have more bases, some answers are computed more than once.
     private static let maxEntries = 64
 
     private let content = Locked(Content())
@@ -54,7 +52,6 @@ final class AnswerCache: HeadCache {
         return seen
     }
 
-    /// Adopts the head that a commit has made.
     func moved(to head: Revision, over change: Changeset?) {
         seen.move(to: head, over: change)
         if !seen.isEmpty { list() }
@@ -171,7 +168,6 @@ extension SessionTable {
     ///   - maxBody: the largest body of a request, in bytes.
     ///   - connection: the memory of an open connection, in bytes.
     ///   - hash: nil if the table is the cache of a store.
-    ///   - onEviction: called with the bytes of a session that has left memory.
     package convenience init(
         bounds: Bounds, maxBody: Int, connection: Int = MemoryAccount.connection, hash: KeyedHash?,
         onEviction: @escaping @Sendable (_ bytes: Int) -> Void = { _ in }

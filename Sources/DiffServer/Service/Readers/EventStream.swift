@@ -17,7 +17,7 @@ final class EventStream: Subscriber, @unchecked Sendable {
     let writer: StreamWriter
     /// The subscriptions, which also hold the stream; empty once it is over.
     private(set) var lists: [Subscription] = []
-    /// The index of the list to send first.
+    /// The list to send first.
     private var first = 0
     private var timers: [Purpose: Timer] = [:]
 
@@ -88,7 +88,6 @@ final class EventStream: Subscriber, @unchecked Sendable {
         if let time = call.service.timeToLeave { leave(after: time) }
     }
 
-    /// The reader's revisions of all lists, on a stream of several.
     var cursor: String { StreamCursor.text(lists.map(\.moved)) }
 
     /// Lets the lists send their news, unless their last events were too recent.
@@ -210,11 +209,9 @@ struct EventForm: Sendable {
     }
 }
 
-/// The revisions that a reader of several sessions has, as the id of an event. Browsers send it back when they
-/// reconnect. Opaque to clients.
-///
-/// The request names the sessions and what the reader had of each. A cursor has the newer revisions, by the sessions'
-/// indexes in the request: `3=17-9f86d081884c7d65,5=2-…`. For other sessions it leads to resets, since digests differ.
+/// The revisions that a reader of several sessions has, as the id of an event, which browsers send back when they
+/// reconnect: by the sessions' indexes in the request, `3=17-9f86d081884c7d65,5=2-…`. Those that the reader still has
+/// from the request are left out. For other sessions it leads to resets, since digests differ.
 enum StreamCursor {
     static func text(_ revisions: [Revision?]) -> String {
         revisions.enumerated().compactMap { place, revision in revision.map { "\(place)=\($0.text)" } }

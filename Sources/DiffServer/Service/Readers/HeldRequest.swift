@@ -18,8 +18,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - call: a call made by `lasting`.
-    ///   - view: the head; nil if there is no session yet.
+    ///   - call: made by `lasting`.
     ///   - compared: a state that shows the reader the same, if they have been compared.
     static func hold(
         _ call: Call, _ view: SessionView?, since: Since, compared: ReaderState?, _ options: ChangesOptions,

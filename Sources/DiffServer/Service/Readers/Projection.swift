@@ -63,8 +63,7 @@ extension Call {
 }
 
 extension Parameters {
-    /// A view is JSON, so a program encodes it. Some programs, such as curl and `URLSearchParams`, write `+` for a
-    /// space, and all of them write `%2B` for a plus.
+    /// A program encodes a view. Some, such as curl and `URLSearchParams`, write `+` for a space, and all `%2B` for `+`.
     fileprivate func view(of head: RequestHead) throws(Problem) -> StateView? {
         guard var text = self["view"] else { return nil }
         if text.contains("+") { text = head.formQuery.first { $0.name == "view" }?.value ?? text }

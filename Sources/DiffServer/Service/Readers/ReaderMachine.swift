@@ -116,9 +116,7 @@ struct ReaderMachine: Hashable, Sendable {
     private var isAnnouncedStale = false
     private var lastAnswer: Instant?
 
-    /// - Parameters:
-    ///   - resume: the session, and what the reader has of it.
-    ///   - compared: a state that shows the same, if they have been compared.
+    /// - Parameter compared: a state that shows the same as what the reader has, if they have been compared.
     init(_ purpose: Purpose, _ resume: ResumeRequest, compared: ReaderState? = nil, showsAll: Bool, isAdopted: Bool) {
         (self.purpose, self.showsAll, self.isAdopted) = (purpose, showsAll, isAdopted)
         (since, hasMoved) = (resume.since, resume.isOfCursor)

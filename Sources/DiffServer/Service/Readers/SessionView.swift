@@ -75,9 +75,7 @@ extension SessionView {
         session.name(of: base.revision, through: projection.names).showing(base.position)
     }
 
-    /// What a reader without a usable base should show of the head.
-    ///
-    /// - Parameter position: its last window.
+    /// What a reader without a usable base, whose last window this was, should show of the head.
     func destination(_ projection: Projection, from position: WindowPosition? = nil) -> Destination {
         if projection.showsAll { return destination }
         let seen = seen(through: projection.views).head
@@ -111,8 +109,6 @@ extension SessionView {
     private var states: ViewCache { slot.answers(in: table.answers).viewCache }
 
     /// A reader's view, kept up to date while the result is held; nil for a reader of the whole session.
-    ///
-    /// - Parameter client: the client that follows it.
     func seen(of projection: Projection, for client: String? = nil) -> MaterializedView? {
         projection.showsAll ? nil : states.view(projection.views, for: client)
     }

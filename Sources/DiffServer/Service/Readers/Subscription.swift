@@ -3,10 +3,9 @@ import DiffStores
 import HTTPCore
 import Synchronization
 
-/// One of the readers of one session: does what its `ReaderMachine` decides. Confined to the reader's loop.
+/// One of the readers of one session: does what its `ReaderMachine` decides. All but `isWoken` and constants is confined
+/// to the reader's loop.
 final class Subscription: SessionReader, @unchecked Sendable {
-    // Sendable for the slot; everything but `isWoken` and constants is confined to the loop.
-
     let name: String
     private var machine: ReaderMachine
     /// With the current anchor of a window.
@@ -131,14 +130,10 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Sends the reader any news.
-    ///
-    /// - Returns: the bytes written so far.
+    /// Sends the reader any news. Returns the bytes written so far, as all that follows.
     @discardableResult func proceed() -> Int { handle(.ready(at: .now)) }
 
-    /// Performs what follows from an event, except for reading. That is followed up in `found` and `finish`.
-    ///
-    /// - Returns: the bytes written so far.
+    /// Performs what follows from an event. Reading is followed up in `found` and `finish`.
     @discardableResult func handle(_ event: ReaderMachine.Event, because problem: Problem = .crowded) -> Int {
         perform(machine.handle(event), because: problem)
     }

@@ -43,7 +43,6 @@ final class ViewCache: Sendable {
 
     init(in memory: ViewMemory) { self.memory = memory }
 
-    /// Whether there are no readers with views.
     var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
 
     /// Kept up to date while the result is held.
@@ -98,7 +97,7 @@ final class ViewCache: Sendable {
         return step
     }
 
-    /// Advances a view to the head, or lets it go if there is no memory for that.
+    /// Lets the view go if there is no memory.
     func advance(_ view: MaterializedView, to next: ViewVersion) {
         if content.withLock({ $0.head.map { $0.sequence < next.revision.sequence } ?? true }) {
             move(to: next.revision)
@@ -155,6 +154,7 @@ final class MaterializedView: Sendable {
         var stale: ViewVersion?
         /// The last client that followed the view; empty if none did.
         var client = ""
+        /// Dropped for lack of memory.
         var isLetGo = false
 
         var footprint: Int { (now?.state.wholeFootprint ?? 0) + (before?.state.footprint ?? 0) }
@@ -175,7 +175,6 @@ final class MaterializedView: Sendable {
     /// What the view shows of the newest revision that a reader asked for; nil if it is not kept.
     var now: ViewVersion? { content.withLock { $0.now?.state } }
 
-    /// Whether it was dropped for lack of memory.
     var isLetGo: Bool { content.withLock { $0.isLetGo } }
 
     var client: String { content.withLock { $0.client } }
@@ -249,13 +248,10 @@ final class SharedState: Sendable {
         (self.snapshot, share) = (snapshot, MemoryShare(of: budget))
     }
 
-    /// Includes its text, which the session shares only until the next commit. An upper bound: a state made by edits
-    /// shares most of its text with the previous one.
+    /// An upper bound, with its text: a state made by edits shares most of that with the previous one.
     var footprint: Int { snapshot.footprint }
 
-    /// Charges it, once.
-    ///
-    /// - Returns: false if there is no memory left.
+    /// Charges it, once. False if there is no memory left.
     fileprivate func reserveMemory() -> Bool {
         if isCounted.exchange(true, ordering: .relaxed) || share.resize(to: footprint) { return true }
         isCounted.store(false, ordering: .relaxed)
@@ -319,18 +315,16 @@ final class ViewVersion: Sendable {
         self.init(revision, views, of: source, over: base, seen, in: budget)
     }
 
-    /// Its memory in bytes, without what is shared. The same for views that show equally much: a capacity would also
-    /// depend on the allocator's state, and so would what fits.
+    /// Without what is shared. The same for views that show equally much: a capacity would also depend on the
+    /// allocator's state, and so would what fits.
     var footprint: Int { 512 + same.count * MemoryLayout<Revision>.stride + seen.footprint }
 
-    /// Its memory in bytes, including what views stacked on it share.
+    /// With what views stacked on it share.
     fileprivate var wholeFootprint: Int { footprint + (shared?.footprint ?? 0) }
 
     private var shared: SharedState? { separate.withLock { $0.shared } }
 
-    /// Reserves memory until this is freed.
-    ///
-    /// - Returns: false if none is left.
+    /// Reserves memory until this is freed. False if none is left.
     func reserveMemory() -> Bool { base?.reserveMemory() != false && share.resize(to: footprint) }
 
     /// Charges the memory regardless of what is left.
@@ -339,15 +333,12 @@ final class ViewVersion: Sendable {
         share.hold(footprint)
     }
 
-    /// Whether the views showed the same at another revision.
     func isSame(since revision: Revision) -> Bool { same.contains(revision) }
 
     /// Readers with older bases have their views applied again.
     private static let maxSame = 32
 
     /// What the reader sees, as a separate state. O(rows seen), or O(1) if it was requested just now.
-    ///
-    /// - Parameter caches: decides whether the result is kept for the next reader.
     func shown(keptIn caches: AnswerCaches) -> Snapshot {
         if let known = separate.withLock({ $0.known }) { return known }
         let made = seen.snapshot

@@ -40,7 +40,7 @@ final class ViewMemory: Sendable {
     func countLetGo() { letGo.wrappingAdd(1, ordering: .relaxed) }
     func countMadeAnew() { madeAnew.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Records how much a view holds for a client. O(1).
+    /// O(1).
     func note(_ view: MaterializedView, _ bytes: Int, for client: String) {
         content.withLock { content in
             content.remove(ObjectIdentifier(view))
