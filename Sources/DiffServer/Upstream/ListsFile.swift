@@ -190,10 +190,8 @@ extension RequestHeader {
             && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
-
     /// The server itself sets framing, connection and conditions (RFC 9110, RFC 9112).
-    private static let reserved: Set<String> = [
+    static let reserved: Set<String> = [
         "accept-encoding", "connection", "content-encoding", "content-length", "expect", "host", "http2-settings",
         "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive",
         "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade",

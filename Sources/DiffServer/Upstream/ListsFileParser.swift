@@ -203,7 +203,7 @@ struct ListsFileParser {
         guard RequestHeader.isName(name) else {
             return fault(member.offset, "a header's name may only contain letters, digits and !#$%&'*+-.^_`|~")
         }
-        guard !RequestHeader.isReserved(name) else {
+        guard !RequestHeader.reserved.contains(name.lowercased()) else {
             return fault(member.offset, "the server sets the header \(name) itself")
         }
         guard let text = value.string else {

@@ -7,7 +7,7 @@ import SnapshotKit
 /// A request to a list's source, and the commit of its answer. Confined to the loop of its `Upstream`.
 struct SourceFetch: Sendable {
     let name: SourceName
-    let definition: ListDefinition
+    let match: ListMatch
     let feed: ListDefinition.Feed
     /// The session when the source was asked; nil if there was none.
     let base: SourceBase?
@@ -33,11 +33,10 @@ struct SourceFetch: Sendable {
     /// - Parameters:
     ///   - trace: the `traceparent` of the request that wants it.
     ///   - happen: called on the loop: with `heard` before an answer is committed, and then once with `fetched`.
-    func start(
-        at url: String, tracedBy trace: String?, _ happen: @escaping @Sendable (SourceLife.Event) -> Void
-    ) {
+    func start(tracedBy trace: String?, _ happen: @escaping @Sendable (SourceLife.Event) -> Void) {
         let done = { @Sendable (outcome: Outcome) in happen(.fetched(outcome)) }
-        var request = Transfer.Request(feed.source, at: url, maxBytes: upstream.service.settings.maxBodyBytes)
+        var request = Transfer.Request(
+            feed.source, at: match.url(of: feed), maxBytes: upstream.service.settings.maxBodyBytes)
         if let etag = validators?.etag { request.fields.append(RequestHeader(name: "If-None-Match", value: etag)) }
         if let date = validators?.lastModified {
             request.fields.append(RequestHeader(name: "If-Modified-Since", value: date))
@@ -98,6 +97,7 @@ struct SourceFetch: Sendable {
             answer, at: SourceBase(adopted.revision, adopted.fetchGround, name), result.state.warnings)
     }
 
+    private var definition: ListDefinition { match.definition }
     private var list: SourceName { SourceName(definition.name.text, section: name.section) }
 
     /// What is JSON for others, or a text cut inside a character, must not stop the list.

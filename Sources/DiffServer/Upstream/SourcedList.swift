@@ -156,10 +156,8 @@ final class SourcedList: @unchecked Sendable {
         guard let match = upstream.match(name.session), let feed = match.definition.feed(of: name.section) else {
             return happen(.fetched(.outdated))
         }
-        let fetch = SourceFetch(
-            name: name, definition: match.definition, feed: feed, base: base, validators: validators,
-            upstream: upstream)
-        fetch.start(at: match.url(of: feed), tracedBy: exchange(&trace, with: nil)) { self.happen($0) }
+        SourceFetch(name: name, match: match, feed: feed, base: base, validators: validators, upstream: upstream)
+            .start(tracedBy: exchange(&trace, with: nil)) { self.happen($0) }
     }
 }
 
