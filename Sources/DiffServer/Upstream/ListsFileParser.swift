@@ -81,9 +81,7 @@ struct ListsFileParser {
         let (shape, scopesIDs) = found["shape"].map { readShape($0.value) } ?? (nil, true)
         let outline = SectionOutline(
             id: section.name, content: found["content"].map { JSONText(accepted: $0.value.text) })
-        return source.map {
-            ListDefinition.Feed(section: outline, source: $0, shape: shape, scopesIDs: scopesIDs)
-        }
+        return source.map { ListDefinition.Feed(section: outline, source: $0, shape: shape, scopesIDs: scopesIDs) }
     }
 
     /// Reads the shape of a section's documents, and whether its items' ids are unique within it only.
@@ -166,9 +164,7 @@ struct ListsFileParser {
     }
 
     private mutating func readURL(_ value: JSONSlice, of name: NamePattern?) -> URLTemplate? {
-        guard let text = value.string else {
-            return fault(value.offset, "a URL must be a string")
-        }
+        guard let text = value.string else { return fault(value.offset, "a URL must be a string") }
         do throws(URLTemplate.Failure) {
             let url = try URLTemplate(text)
             guard let name, let other = url.segments.first(where: { !name.segments.contains($0) }) else { return url }
@@ -206,9 +202,7 @@ struct ListsFileParser {
         guard !RequestHeader.reserved.contains(name.lowercased()) else {
             return fault(member.offset, "the server sets the header \(name) itself")
         }
-        guard let text = value.string else {
-            return fault(value.offset, "a header's value must be a string")
-        }
+        guard let text = value.string else { return fault(value.offset, "a header's value must be a string") }
         let place = SecretPlace(text)
         guard place != nil || !RequestHeader.isSecret(name) else {
             return fault(

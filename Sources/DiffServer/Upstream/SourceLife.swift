@@ -129,9 +129,7 @@ struct SourceLife: Sendable {
     private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
     private static let maxOvertakings = 3
 
-    init(every interval: Duration, at now: Instant) {
-        (record, used) = (SourceRecord(every: interval, at: now), now)
-    }
+    init(every interval: Duration, at now: Instant) { (record, used) = (SourceRecord(every: interval, at: now), now) }
 
     // MARK: What is known
 

@@ -26,9 +26,7 @@ package final class Upstream: SessionSource {
     private let lookedForRoom = Locked(Instant.now)
 
     /// The most sessions that may have a source at a time: each takes some 2 KB.
-    private var limit: Int {
-        max(1, min(service.table.bounds.sessions / 2, service.table.bounds.bytes / (8 * 1024)))
-    }
+    private var limit: Int { max(1, min(service.table.bounds.sessions / 2, service.table.bounds.bytes / (8 * 1024))) }
 
     package init(_ file: ListsFile, for service: DiffService, polling: Polling = .preferred) throws(ListenError) {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
@@ -41,9 +39,7 @@ package final class Upstream: SessionSource {
 
     func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
 
-    package func list(of name: String) -> (any ListedSession)? {
-        match(name).map { NamedList(name, $0, self) }
-    }
+    package func list(of name: String) -> (any ListedSession)? { match(name).map { NamedList(name, $0, self) } }
 
     package func name(ofSource url: String) -> String? {
         file.withLock { $0 }.lists.first { $0.name.isExact && $0.feed(of: nil)?.source.url.text == url }?.name.text

@@ -76,9 +76,7 @@ final class AnswerCache: HeadCache {
         find(key, at: head).flatMap { answer, body in answer?.with(body) }
     }
 
-    func body(_ key: Key, at head: Revision) -> SharedBody? { find(key, at: head)?.body }
-
-    private func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
+    func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
         content.withLock { content in
             guard content.head == head, let entry = content.entries[key] else { return nil }
             return entry.body.object.map { (entry.answer, $0) }

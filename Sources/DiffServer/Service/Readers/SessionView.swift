@@ -252,9 +252,7 @@ private struct ProjectedReader {
         return .changes(answers.remember(answer, key, at: head))
     }
 
-    private var ignored: [JSONPointer] {
-        projection.views.reduce(view.session.settings.ignored) { $1.shown(of: $0) }
-    }
+    private var ignored: [JSONPointer] { projection.views.reduce(view.session.settings.ignored) { $1.shown(of: $0) } }
 
     /// Whether a revision names the head before the write.
     private func leadsFromWrite(_ named: Revision) -> Bool {
@@ -395,7 +393,7 @@ extension SessionView {
 
     private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
-        if let known = answers.body(key, at: session.head.revision) { return known }
+        if let known = answers.find(key, at: session.head.revision)?.body { return known }
         // Charged while it is written: otherwise each worker would find memory for one more.
         let body = table.account.outgoing.charging(destination.size, body)
         answers.remember(body, key, at: session.head.revision)

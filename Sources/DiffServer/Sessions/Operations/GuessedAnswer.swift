@@ -79,9 +79,7 @@ extension PostedBody {
     private func firstGuess(for session: Session?, _ settings: Session.Settings) throws(SessionError) -> GuessedAnswer {
         var settings = settings
         let shapes = try likelyShapes()
-        guard let shape = shapes.first else {
-            return GuessedAnswer(state: StateReading(.empty), settings: settings)
-        }
+        guard let shape = shapes.first else { return GuessedAnswer(state: StateReading(.empty), settings: settings) }
         settings.guessedAnswers = 1
         settings.take(shape, beside: emptyPlaces)
         return GuessedAnswer(state: try state(shape, for: session), settings: settings, shapes: shapes)
