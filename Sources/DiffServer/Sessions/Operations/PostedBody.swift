@@ -175,18 +175,12 @@ public final class PostedBody: Sendable {
     func state(
         _ shape: StateShape, for session: Session?, omitsFaults: Bool = false
     ) throws(SessionError) -> StateReading {
-        do throws(StateError) { return try reading(shape, for: session, omitsFaults: omitsFaults) } catch {
-            throw .unreadable(error)
-        }
-    }
-
-    private func reading(
-        _ shape: StateShape, for session: Session?, omitsFaults: Bool = false
-    ) throws(StateError) -> StateReading {
-        try document.state(
-            shape, limits: rules.limits, upon: session?.head.snapshot,
-            keepsExpanded: session?.settings.keepsExpanded ?? false, omitsFaults: omitsFaults,
-            continuing: ElementHead(session))
+        do throws(StateError) {
+            return try document.state(
+                shape, limits: rules.limits, upon: session?.head.snapshot,
+                keepsExpanded: session?.settings.keepsExpanded ?? false, omitsFaults: omitsFaults,
+                continuing: ElementHead(session))
+        } catch { throw .unreadable(error) }
     }
 
     /// The body, which must be a state.
@@ -246,24 +240,22 @@ public final class PostedBody: Sendable {
     }
 
     private func readAny(_ session: Session?) throws(SessionError) -> Content.Value {
-        let envelope: Envelope
+        let found: Envelope?
         do throws(StateError) {
             if let target = rules.section { return .section(try section(target, of: session), rules.limits) }
-            guard let found = try self.envelope(for: session) else {
-                return .state(try reading(shape(for: session), for: session), nil)
-            }
-            envelope = found
-            if envelope.isBareState || envelope.values["edits"] != nil,
-                let name = Session.Settings.members.first(where: { envelope.values[$0] != nil })
+            found = try envelope(for: session)
+            if let found, found.isBareState || found.values["edits"] != nil,
+                let name = Session.Settings.members.first(where: { found.values[$0] != nil })
             {
                 throw .wrongMember(
                     "/" + name, "\(name) is only allowed beside \"state\" in the request that creates the session")
             }
-            if let state = envelope.states.reading("state") {
-                let named = try Session.SettingsChange(envelope, defaults: rules.defaults)
+            if let found, let state = found.states.reading("state") {
+                let named = try Session.SettingsChange(found, defaults: rules.defaults)
                 return .state(state, named.applied(to: rules.defaults))
             }
         } catch { throw .unreadable(error) }
+        guard let envelope = found else { return .state(try state(shape(for: session), for: session), nil) }
         guard let edits = envelope.values["edits"] else { preconditionFailure("an envelope has a state or edits") }
         let batch: EditBatch
         do throws(EditError) {
