@@ -23,8 +23,6 @@ final class EditConsent: Consent {
     }
 
     /// Nil if nobody has to agree: to edits with a key, and to those of a session without a hook.
-    ///
-    /// - Parameter key: the key of a request that may be repeated.
     init?(_ call: Call, _ match: ListMatch, _ calls: HookCalls, key: ReplayWindow.Key?, body: [UInt8]) {
         if call.identity.isWriter { return nil }
         guard let hook = match.definition.hook else { return nil }
@@ -77,8 +75,7 @@ final class EditConsent: Consent {
 
 // MARK: - Turns
 
-/// The edits of one session that wait to call its hook, as a value driven like `SourceLife`: one calls at a time, over
-/// all nodes.
+/// The edits of one session that wait to call its hook, as a value driven like `SourceLife`: one calls at a time.
 struct HookQueue: Sendable {
     private struct Waiter {
         let id: Int

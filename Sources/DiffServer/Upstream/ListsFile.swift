@@ -44,8 +44,7 @@ package struct ListMatch: Sendable {
 
     package func url(of feed: ListDefinition.Feed) -> String { feed.source.url.url(segments) }
 
-    /// A hash of where a feed's documents come from and how they are read. A fetch by another node is useless if its
-    /// file differs in these.
+    /// Of where a feed's documents come from and how they are read: in these, the nodes' files must agree.
     func sourceHash(of feed: ListDefinition.Feed, by hash: KeyedHash) -> UInt64 {
         var writer = JSONWriter()
         writer.append(string: url(of: feed))
@@ -63,8 +62,7 @@ package struct ListMatch: Sendable {
 
 // MARK: - Lists
 
-/// The file's entry for one list, or for all lists whose names match a pattern. A class, since all of its sessions
-/// share it.
+/// The file's entry for one list, or for all whose names match a pattern. A class, since all of its sessions share it.
 package final class ListDefinition: Sendable {
     /// The names of its sessions. The pattern's text is the list's name in the log and in metrics.
     package let name: NamePattern
@@ -88,7 +86,7 @@ package final class ListDefinition: Sendable {
 
     package var hasSource: Bool { !feeds.isEmpty }
 
-    /// The feed of a section; with nil, that of the whole state.
+    /// - Parameter section: nil for the whole state.
     package func feed(of section: String?) -> Feed? {
         feeds.first { $0.section.map { Array($0.id.utf8) } == section.map { Array($0.utf8) } }
     }
@@ -117,7 +115,7 @@ package final class ListDefinition: Sendable {
             return (Array(section.id.utf8), StateShape(mapping))
         }
 
-        /// The state in one of its documents, or the section as the only one of a state.
+        /// The section is the only one of the state.
         package func state(
             in document: inout StateDocument, _ settings: Session.Settings, _ limits: StateLimits
         ) throws(StateError) -> Snapshot {

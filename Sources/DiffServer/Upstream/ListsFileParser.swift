@@ -146,9 +146,7 @@ struct ListsFileParser {
         value.orderedMembers ?? fault(value.offset, "\(whole) must be an object")
     }
 
-    /// The members of an object by their names, which must be among these.
-    ///
-    /// - Parameter needed: those that it must have.
+    /// The members of an object by their names, which must be among these, and have all that are needed.
     private mutating func members(
         of value: JSONSlice, _ whole: String, among names: Set<String>, with needed: [String] = []
     ) -> [String: JSONSlice.Member]? {
@@ -274,8 +272,7 @@ struct ListsFileParser {
 }
 
 extension JSONSlice {
-    /// The offset of the value that a pointer leads to from here, or of the value's member name. If the pointer leads
-    /// nowhere, the offset of the last value on the way.
+    /// The offset of the value, or of its name, that a pointer leads to; or of the last value on the way, if nowhere.
     fileprivate func offset(at pointer: String, isName: Bool = false) -> Int {
         let tokens = JSONPointer(pointer)?.tokens ?? []
         let way = (0...tokens.count).reversed().compactMap { value(at: JSONPointer(tokens: Array(tokens.prefix($0)))) }
@@ -285,7 +282,6 @@ extension JSONSlice {
 }
 
 extension SecretPlace: CustomStringConvertible {
-    /// The place that a value names; nil if it names none.
     init?(_ text: String) {
         if text.hasPrefix("env:") {
             self = .variable(String(text.dropFirst(4)))

@@ -26,7 +26,7 @@ struct SourceFetch: Sendable {
         case unusable(Problem)
         /// Edits were committed meanwhile. The answer may not include them.
         case overtaken
-        /// The file's entry for the list has changed meanwhile.
+        /// The file's entry has changed meanwhile.
         case outdated
     }
 
@@ -110,7 +110,6 @@ struct SourceFetch: Sendable {
 }
 
 extension Transfer.Request {
-    /// A request to a source for its list.
     package init(_ source: ListDefinition.Source, at url: String, maxBytes: Int) {
         var fields = source.headers
         if !fields.contains(where: { $0.name.lowercased() == "accept" }) {
@@ -119,7 +118,7 @@ extension Transfer.Request {
         self.init(url: url, fields: fields, timeout: source.timeout, maxBytes: maxBytes, maxRedirects: 5)
     }
 
-    /// Passes on the `traceparent` of the request that it is made for (W3C Trace Context §4.3: unchanged).
+    /// Passes on a `traceparent` (W3C Trace Context §4.3: unchanged).
     mutating func trace(_ value: String?) {
         if let value { fields.append(RequestHeader(name: "traceparent", value: value)) }
     }

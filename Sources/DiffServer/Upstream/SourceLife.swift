@@ -13,12 +13,11 @@ struct SourceLife: Sendable {
     /// What is under way.
     enum Phase: Sendable {
         case idle
-        /// The lease is being acquired.
         case acquiring(isForced: Bool)
         /// Another node has fetched it: the session is being looked up.
         case looking
         case fetching(Attempt)
-        /// The lease is being released; then the waiters are told.
+        /// Then the waiters are told.
         case releasing(FetchResult)
 
         var isIdle: Bool { if case .idle = self { true } else { false } }
@@ -62,7 +61,6 @@ struct SourceLife: Sendable {
 
     enum Event: Sendable {
         case arrived(Waiter)
-        /// The session has got readers.
         case readersArrived
         /// The file was read again, and the list's entry has changed.
         case settingsChanged
@@ -81,9 +79,7 @@ struct SourceLife: Sendable {
         case acquire(isForced: Bool, hold: Duration)
         case renew(hold: Duration)
         case look
-        /// - Parameters:
-        ///   - after: what the result must follow. After anything else, a 304 would mean nothing.
-        ///   - validators: for a conditional request; nil if the source must send its state.
+        /// - Parameter after: what the result must follow. After anything else, a 304 would mean nothing.
         case fetch(after: SourceBase?, SourceValidators?)
         /// - Parameter next: the time until the source may be asked again.
         case release(SourceNote?, next: Duration)
@@ -124,8 +120,7 @@ struct SourceLife: Sendable {
     private static let patience = Duration.seconds(1)
     /// The pause before asking again for a lease that another node has: soon with waiters, late without.
     private static let retry = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
-    /// How long a lease lasts without a sign of life from its holder, which may have died: the list's interval, within
-    /// these bounds.
+    /// How long a lease lasts without a sign of life from its holder: the list's interval, within these bounds.
     private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
     private static let maxOvertakings = 3
 
@@ -223,8 +218,7 @@ struct SourceLife: Sendable {
         staleAt = !isStale && now.hasReaders ? record.staleAt : nil
     }
 
-    /// Updates the record. Readers who came while the source was silent learnt it from their first answer, so all must
-    /// be told when it is over.
+    /// Readers who came while the source was silent learnt it from their first answer, so all are told when it is over.
     private mutating func update(_ now: Surroundings, _ step: (inout SourceRecord) -> Void) {
         let wasStale = record.staleness(at: now.now) != nil
         step(&record)

@@ -44,8 +44,7 @@ struct SourceRecord: Sendable {
     /// Whether the last success is younger than an interval.
     func isFresh(at now: Instant) -> Bool { outdated == nil && (fetched.map { now - $0 < interval } ?? false) }
 
-    /// When this node may try to take the lease again. Another node may hear from a failing source before it is due
-    /// here.
+    /// When this node may try to take the lease again: another may hear from a failing source before it is due here.
     func nextTry(isSole: Bool) -> Instant {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
@@ -82,8 +81,6 @@ struct SourceRecord: Sendable {
         }
     }
 
-    /// The source did not answer with a list.
-    ///
     /// - Parameters:
     ///   - retryAfter: the seconds that the source asks for.
     ///   - jitter: from 0 to 1.
@@ -97,7 +94,6 @@ struct SourceRecord: Sendable {
         due = now + max(pause, min(.seconds(retryAfter ?? 0), Self.maxPause))
     }
 
-    /// The source has no such list.
     mutating func noteMissing(at now: Instant) {
         outcome = .missing
         (heard, failures, validators, revision) = (nil, 0, SourceValidators(), nil)
@@ -129,8 +125,7 @@ struct SourceRecord: Sendable {
     /// Whether a note comes from a node with another file, or from before a reload at this node.
     func isForeign(_ note: SourceNote) -> Bool { note.sourceHash != sourceHash }
 
-    /// Whether the source fails and should not be asked yet. If this node has the lease nevertheless, the store has
-    /// lost that note.
+    /// Whether a failing source should not be asked yet. If this node has the lease nevertheless, the store lost that.
     func isTooEarly(at now: Instant) -> Bool { outcome == .failed && due > now }
 
     mutating func adopt(_ note: SourceNote, at now: Instant) {

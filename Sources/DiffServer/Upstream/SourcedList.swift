@@ -32,13 +32,10 @@ final class SourcedList: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// The seconds since the source last answered, if that is too long ago.
     var staleness: Int? { life.withLock { $0.record.staleness(at: .now) } }
 
-    /// The time of the last success.
     var fetched: Instant? { life.withLock { $0.record.fetched } }
 
-    /// Why the last fetch failed, for callers that are allowed to know.
     var failureDetail: String { life.withLock { $0.failureDetail } }
 
     /// Whether the session has readers or waiters, or was asked for just now.

@@ -119,9 +119,7 @@ package final class Transfer {
         return rejection == nil ? count : 0
     }
 
-    /// Takes bytes of the body as sent. libcurl could inflate them, but would not say how many they were.
-    ///
-    /// - Returns: the number of bytes taken; 0 ends the transfer.
+    /// Takes the body as sent: libcurl could inflate it, but would not say how long it was. 0 ends the transfer.
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let sent = UnsafeRawBufferPointer(start: bytes, count: count)
         guard heads.isCompressed else { return append(sent) ? count : 0 }
@@ -248,10 +246,9 @@ private struct Origin: Equatable {
 
 // MARK: - Heads
 
-/// Limits the heads of an answer: its own, those of interim answers before it, and its trailers.
-///
-/// libcurl keeps them all, searches all of them for each field, and decodes as many nested transfer codings as they
-/// name: 3 KB compressed three times can expand to 200 MB on the way, yet end in nothing that a body limit counts.
+/// Limits the heads of an answer: its own, those of interim answers before it, and its trailers. libcurl keeps them all,
+/// searches all for each field, and decodes as many nested transfer codings as they name: 3 KB compressed three times
+/// can expand to 200 MB on the way, yet end in nothing that a body limit counts.
 struct AnswerHeads: Equatable {
     private var bytes = 0
     private var fields = 0

@@ -1,11 +1,9 @@
 // Lists that fetch themselves, and edits that reach their owner (CONTRACT §11). A session of the file is fetched from
 // its source while somebody reads it, at most once per interval; edits to one with a hook wait for the hook's consent.
+// The target knows libcurl and the service, which knows it only as `SessionSource`.
 //
 // The mutable state is confined to a separate loop, which also drives libcurl: requests to other servers, their
-// handshakes and timers delay no client.
-//
-// The target knows libcurl and the service, which knows it only as `SessionSource`. A result goes to the store by a
-// transaction, like any write.
+// handshakes and timers delay no client. A result goes to the store by a transaction, like any write.
 
 import DiffService
 import DiffSessions
@@ -82,9 +80,7 @@ package final class Upstream: SessionSource {
         Transaction(arrangement, for: FetchContext(name, self)).run().whenDone { _ in }
     }
 
-    /// Removes a session that the file no longer fetches.
-    ///
-    /// - Parameter revision: nil for any; otherwise, whoever has written since keeps the session.
+    /// Removes a session that the file no longer fetches; with a revision, unless somebody has written since.
     func remove(_ name: String, at revision: Revision? = nil) {
         let match = revision.map { RevisionTags(isAny: false, texts: [$0.text]) }
         let removal = RemoveSession(condition: WriteCondition(match: match))
@@ -149,8 +145,6 @@ package final class Upstream: SessionSource {
         hooks.tallies.writeHooks(into: &text)
     }
 
-    /// For each list of the file, or each section, the seconds since a source last answered, for the session with the
-    /// oldest answer.
     private var ages: [(list: SourceName, seconds: Int)] {
         let now = Instant.now
         var ages: [SourceName: Int] = [:]
@@ -226,10 +220,8 @@ extension Progress where Failure == SourceFailure {
 
 // MARK: - Followed lists
 
-/// Lists being followed, with room for each entry of the file.
-///
-/// Half of the room is shared equally among the entries, and the other half goes to whichever comes first: however many
-/// lists of one pattern are requested, there is room for some of each other entry, and a file of one entry has it all.
+/// Lists being followed. Half of the room is shared equally among the entries of the file, and the other half goes to
+/// whichever comes first: however many lists of one pattern are requested, there is room for some of each other entry.
 struct FollowedLists<List> {
     private var lists: [String: (list: List, entry: String)] = [:]
     /// By entry.
@@ -239,7 +231,7 @@ struct FollowedLists<List> {
 
     var all: [(name: String, list: List)] { lists.map { ($0.key, $0.value.list) } }
 
-    /// Whether another list of an entry may be followed. O(entries).
+    /// O(entries).
     ///
     /// - Parameters:
     ///   - room: how many lists may be followed in all.
@@ -264,9 +256,7 @@ struct FollowedLists<List> {
         counts[entry] = count > 1 ? count - 1 : nil
     }
 
-    /// Follows the lists by the entries of another file.
-    ///
-    /// - Returns: those without an entry, which are dropped.
+    /// Follows the lists by the entries of another file. Returns those without one, which are dropped.
     mutating func reassign(to entry: (String) -> String?) -> [List] {
         let before = exchange(&lists, with: [:])
         counts = [:]
@@ -307,8 +297,7 @@ final class UpstreamTallies: Sendable {
         tallies.withLock { $0 }.sorted { $0.key.text < $1.key.text }.map { ($0.key.labels, $0.value) }
     }
 
-    /// - Parameter ages: for each list, the seconds since a source last answered, for the session with the oldest
-    ///   answer.
+    /// - Parameter ages: the seconds since a source last answered, for the session of a list with the oldest answer.
     func writeSources(_ ages: [(list: SourceName, seconds: Int)], into text: inout MetricsText) {
         let tallies = byLabels
         text.family(
