@@ -273,8 +273,7 @@ final class HookCalls: @unchecked Sendable {
     ) -> Progress<Void, ConsentFailure> {
         let promise = Promise<Void, ConsentFailure>()
         loop.execute { [self] in
-            let signature = StandardWebhook.fields(
-                id: id, seconds: Int(WallTime.now.seconds), body: payload, secret: hook.secret)
+            let signature = hook.secret.fields(id: id, seconds: Int(WallTime.now.seconds), body: payload)
             var request = Transfer.Request(
                 url: url, body: payload,
                 fields: [RequestHeader(name: "Content-Type", value: "application/json")] + signature,

@@ -6,9 +6,8 @@ import Testing
     private static let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
     private func fields(_ secret: String, body: String = "{\"test\": 2432232314}") throws -> [RequestHeader] {
-        StandardWebhook.fields(
-            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", seconds: 1_614_265_330, body: Array(body.utf8),
-            secret: try #require(WebhookSecret(secret)))
+        try #require(WebhookSecret(secret)).fields(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", seconds: 1_614_265_330, body: Array(body.utf8))
     }
 
     /// The example in the Standard Webhooks libraries; Python's `hmac` agrees.

@@ -1,25 +1,8 @@
 import FoundationEssentials
 import HTTPCore
 
-/// Calls that the receiver can verify: Standard Webhooks (standardwebhooks.com) with symmetric signatures.
-enum StandardWebhook {
-    /// - Parameters:
-    ///   - id: an id without a dot. All tries of a call share it, so that the receiver carries the call out once.
-    ///   - seconds: the time of this try, in seconds since 1970. Receivers refuse old calls.
-    static func fields(id: String, seconds: Int, body: [UInt8], secret: WebhookSecret) -> [RequestHeader] {
-        [
-            RequestHeader(name: "webhook-id", value: id),
-            RequestHeader(name: "webhook-timestamp", value: "\(seconds)"),
-            RequestHeader(
-                name: "webhook-signature", value: secret.signatures(of: Array("\(id).\(seconds).".utf8) + body)),
-        ]
-    }
-}
-
-// MARK: - Secrets
-
-/// Signs the calls of a hook with one secret, or with several during a rotation. A receiver accepts a call signed with
-/// any of them. Never printed.
+/// Signs the calls of a hook by Standard Webhooks (standardwebhooks.com), with one secret, or with several during a
+/// rotation: a receiver accepts a call signed with any of them. Never printed.
 struct WebhookSecret: Sendable, Equatable {
     private let keys: [[UInt8]]
 
@@ -42,10 +25,19 @@ struct WebhookSecret: Sendable, Equatable {
         guard keys.count == words.count, keys.allSatisfy({ Self.lengths.contains($0.count) }) else { return nil }
     }
 
-    /// One signature per secret, separated by blanks: `v1,` and the Base64 of HMAC-SHA256.
-    func signatures(of bytes: [UInt8]) -> String {
-        let signatures = keys.map { "v1," + Data(Digests.hmacSHA256(bytes, key: $0)).base64EncodedString() }
-        return signatures.joined(separator: " ")
+    /// The header fields of a call.
+    ///
+    /// - Parameters:
+    ///   - id: an id without a dot. All tries of a call share it, so that the receiver carries the call out once.
+    ///   - seconds: the time of this try, in seconds since 1970. Receivers refuse old calls.
+    func fields(id: String, seconds: Int, body: [UInt8]) -> [RequestHeader] {
+        let signed = Array("\(id).\(seconds).".utf8) + body
+        let signatures = keys.map { "v1," + Data(Digests.hmacSHA256(signed, key: $0)).base64EncodedString() }
+        return [
+            RequestHeader(name: "webhook-id", value: id),
+            RequestHeader(name: "webhook-timestamp", value: "\(seconds)"),
+            RequestHeader(name: "webhook-signature", value: signatures.joined(separator: " ")),
+        ]
     }
 }
 
