@@ -13,8 +13,7 @@ public final class Session: Sendable {
     public let replays: ReplayWindow
     /// The first sequence since PUT last started the session over, or 0. Readers of earlier ones are told `replaced`.
     public let startedOverAt: UInt64
-    /// A store's name for this value, new with each commit; 0 in memory. Until the commit, it is that of the session
-    /// that this one was made from.
+    /// A store's name for this value, new with each commit; until then, that of the session before. 0 in memory.
     public let version: UInt64
     /// What a store holds of the session.
     public let log: SessionLog
@@ -89,8 +88,7 @@ public final class Session: Sendable {
     }
 
     /// What the fetches of a list's sections build on: the last revision that none of them made, or the session's
-    /// beginning. As long as it stays, their commits do not concern each other; any other write changes it, and so
-    /// drops the fetches that are under way.
+    /// beginning. Any other write changes it, and so drops the fetches that are under way.
     public struct FetchGround: Sendable, Equatable {
         let value: UInt64
 

@@ -155,8 +155,7 @@ extension Session {
         return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
     }
 
-    /// The session after other nodes' commits, with the log as they left it: a node that only follows must drop the
-    /// entries that they removed.
+    /// The session after other nodes' commits, with the log as they left it: without the entries that they removed.
     ///
     /// - Parameters:
     ///   - first: the id of the first entry of the log.
@@ -220,7 +219,6 @@ extension Session {
         guard last.hasOldDigest || digest == last.revision.digest else { throw .damaged }
         return session.with(head: Head(last, snapshot: made.snapshot, fingerprints: fingerprints), history: history)
     }
-
 }
 
 extension History {
@@ -242,12 +240,12 @@ extension SessionLog.Entry {
 
 // MARK: - Entries
 
-/// One commit in the log of a session. The entries after a checkpoint lead to the head, and all of them together are the
-/// history. An object, since it is passed on often.
+/// One commit in the log of a session. The entries after a checkpoint lead to the head, and all of them together are
+/// the history. An object, since it is passed on often.
 ///
 /// Layout: the version that the commit made, as 16 hexadecimal digits, which a store compares without reading the rest;
-/// the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before it,
-/// 8 bytes. `meta` is JSON. An entry of only the digits starts a log: nothing before it counts.
+/// the lengths of `meta`, `step` and `back`, 4 bytes each, and then these three; and a checksum of everything before
+/// it, 8 bytes. `meta` is JSON. An entry of only the digits starts a log: nothing before it counts.
 public final class LogEntry: Sendable {
     public let version: UInt64
     /// Nil if the commit only remembered an answered key, or only changed settings.

@@ -208,9 +208,7 @@ final class HookCalls: @unchecked Sendable {
         transfers = Transfers(on: loop, budget: service.table.account.incoming, maxOfHost: Self.maxCalls)
     }
 
-    /// Waits for the lease to call the hook of a session. From any thread.
-    ///
-    /// - Parameter time: how long the call may take.
+    /// Waits for the lease to call the hook of a session, for so long. From any thread.
     func lease(of session: String, _ list: String, within time: Duration) -> Progress<HookLease, ConsentFailure> {
         let promise = Promise<HookLease, ConsentFailure>()
         loop.execute { [self] in

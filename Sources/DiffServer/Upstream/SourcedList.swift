@@ -46,9 +46,7 @@ final class SourcedList: @unchecked Sendable {
         life.withLock { !$0.isBusy && now > $0.record.due && now - $0.used > .seconds(60) } && !hasReaders
     }
 
-    /// What a reader must wait for before it is answered; nil for nothing.
-    ///
-    /// - Parameter patience: the longest that the reader waits if there is a session.
+    /// What a reader must wait for, at most for its patience if there is a session; nil for nothing.
     func readiness(sessionExists: Bool, patience: Duration) -> Progress<Void, SourceFailure>? {
         let (now, isSole) = (Instant.now, store.isSole)
         switch life.withLock({ $0.answer(sessionExists: sessionExists, isSole: isSole, at: now) }) {

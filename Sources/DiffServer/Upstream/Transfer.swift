@@ -246,9 +246,9 @@ private struct Origin: Equatable {
 
 // MARK: - Heads
 
-/// Limits the heads of an answer: its own, those of interim answers before it, and its trailers. libcurl keeps them all,
-/// searches all for each field, and decodes as many nested transfer codings as they name: 3 KB compressed three times
-/// can expand to 200 MB on the way, yet end in nothing that a body limit counts.
+/// Limits the heads of an answer: its own, those of interim answers before it, and its trailers. libcurl keeps them
+/// all, searches all for each field, and decodes as many nested transfer codings as they name: 3 KB compressed three
+/// times can expand to 200 MB on the way, yet end in nothing that a body limit counts.
 struct AnswerHeads: Equatable {
     private var bytes = 0
     private var fields = 0

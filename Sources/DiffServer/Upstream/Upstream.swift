@@ -270,8 +270,8 @@ struct FollowedLists<List> {
 
 // MARK: - Metrics
 
-/// The results of asking sources, or hooks, by the names in the file of lists and their sections: a session's name is no
-/// label.
+/// The results of asking sources, or hooks, by the names in the file of lists and their sections: a session's name is
+/// no label.
 final class UpstreamTallies: Sendable {
     struct Tally: Sendable {
         /// By the raw values of `SourceNote.Outcome` or `HookOutcome`.

@@ -63,7 +63,7 @@ extension Call {
 }
 
 extension Parameters {
-    /// A program encodes a view. Some, such as curl and `URLSearchParams`, write `+` for a space, and all `%2B` for `+`.
+    /// A program encodes a view. Some, such as curl and `URLSearchParams`, write `+` for a space, all `%2B` for a plus.
     fileprivate func view(of head: RequestHead) throws(Problem) -> StateView? {
         guard var text = self["view"] else { return nil }
         if text.contains("+") { text = head.formQuery.first { $0.name == "view" }?.value ?? text }

@@ -47,14 +47,12 @@ struct ReaderMachine: Hashable, Sendable {
         case changed
         /// The time of a held request is up.
         case deadline
-        /// The reader can take an answer.
         case ready(at: Instant)
         case pauseEnded
         case worked(Outcome)
         /// The reader already has what it should see, found by work or by catching up. `name`: a new name for it, since
         /// the reader's revision will soon be forgotten.
         case same(ReaderState, name: Revision?)
-        /// The heartbeat of a stream.
         case beat
         /// The session has ended, and the reader waits for it to be created again. Any pause is over.
         case restarted
@@ -65,7 +63,6 @@ struct ReaderMachine: Hashable, Sendable {
     enum Outcome: Hashable, Sendable {
         /// The session was read. `isStale`: its source or the store is silent.
         case found(Revision, isStale: Bool)
-        /// There is no session.
         case missing
         /// There is an answer. It leads to a state that the reader knows as `name`.
         case different(ReaderState, name: Revision?, isStale: Bool, at: Instant)
@@ -87,11 +84,9 @@ struct ReaderMachine: Hashable, Sendable {
         case compare(Comparison)
         /// Compare if that is quick and the reader's revision will soon be forgotten; report only `same`.
         case catchUp(Comparison)
-        /// Send the answer just reported.
+        // With what was just reported:
         case answer
-        /// Send the reader the new name just reported.
         case rename(Revision)
-        /// Refuse the request, for the reason just reported.
         case refuse
     }
 
@@ -266,7 +261,6 @@ struct ReaderMachine: Hashable, Sendable {
 
 /// What to compare with the head.
 struct Comparison: Hashable, Sendable {
-    /// The revision that the reader says it has.
     let since: Since
     /// A state known to show the same.
     let base: ReaderState?

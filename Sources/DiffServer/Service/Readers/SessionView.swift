@@ -91,7 +91,7 @@ extension SessionView {
             snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
     }
 
-    /// The options of a reader that resumes a stream, so that its window keeps its anchor.
+    /// A reader that resumes a stream keeps its window's anchor.
     func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
         guard case .around = options.projection.window?.anchor, case .revision(let revision) = since,
             let position = revision.position, let base = seen(at: revision, options.projection),
@@ -272,8 +272,7 @@ private struct ProjectedReader {
         }
     }
 
-    /// Whether the reader already has the target of a changeset. For a document the rows are not enough, since it also
-    /// has hidden items.
+    /// Whether the reader has the target already. For a document the rows are not enough: it also has hidden items.
     private func isEmpty(_ changeset: Changeset) -> Bool {
         changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
     }
@@ -318,10 +317,9 @@ extension SessionView {
         return ProjectedReader(view: self, options: options, since: since, base: base, write: nil).update(always: false)
     }
 
-    /// The answer from a reader's base to the head. Readers with the same base and options share the diff and its
-    /// encoding.
+    /// Readers with the same base and options share the diff and its encoding.
     ///
-    /// - Parameter write: the write that made the head. Its base is usable even if it is no longer remembered.
+    /// - Parameter write: made the head. Its base is usable even if it is no longer remembered.
     func answer(
         since: Since, from base: ReaderState? = nil, _ options: ChangesOptions, after write: WriteStep? = nil
     ) -> ChangesAnswer {
@@ -368,8 +366,7 @@ extension SessionView {
             patchesItems: !session.settings.ignoredOthers, shared: shared)
     }
 
-    /// The single write that leads from an earlier value of the session to this one; nil if there were several, or the
-    /// session was started over.
+    /// The only write since an earlier value of the session; nil if there were several, or it was started over.
     func step(from before: Session) -> WriteStep? {
         let head = session.head
         guard head.parent == before.head.revision, session.startedOverAt != head.revision.sequence else { return nil }

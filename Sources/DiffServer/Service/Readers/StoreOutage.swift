@@ -22,10 +22,8 @@ struct StoreOutage: Sendable {
     /// The silence at which the next action is due.
     private var due = Self.tolerance
 
-    /// Called each second. Takes one step at a time: after the whole process stood still, the store may answer before
-    /// anybody leaves.
-    ///
-    /// - Parameter silence: the time since the first unanswered question to the store.
+    /// Called each second, with the time since the first unanswered question to the store. Takes one step at a time:
+    /// after the whole process stood still, the store may answer before anybody leaves.
     mutating func tick(after silence: Duration) -> Action? {
         let isTold = due > Self.tolerance
         if silence < Self.tolerance {

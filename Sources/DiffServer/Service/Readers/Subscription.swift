@@ -3,8 +3,8 @@ import DiffStores
 import HTTPCore
 import Synchronization
 
-/// One of the readers of one session: does what its `ReaderMachine` decides. All but `isWoken` and constants is confined
-/// to the reader's loop.
+/// One of the readers of one session: does what its `ReaderMachine` decides. All but `isWoken` and constants is
+/// confined to the reader's loop.
 final class Subscription: SessionReader, @unchecked Sendable {
     let name: String
     private var machine: ReaderMachine
@@ -50,9 +50,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
 
     // MARK: Life
 
-    /// Registers with the session's slot, or with the slot where the session will appear.
-    ///
-    /// - Returns: why it could not.
+    /// Registers with the session's slot, or with the one where it will appear. Returns why it could not.
     func join(at known: SessionSlot? = nil) -> Problem? {
         var known = known
         while true {
@@ -92,9 +90,7 @@ final class Subscription: SessionReader, @unchecked Sendable {
         (timer, slot, seen) = (nil, nil, nil)
     }
 
-    /// Waits again for the session.
-    ///
-    /// - Returns: why it could not.
+    /// Waits again for the session. Returns why it could not.
     func restart() -> Problem? {
         forgetSlot()
         if let problem = join() { return problem }

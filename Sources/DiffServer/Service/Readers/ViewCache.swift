@@ -1,9 +1,7 @@
 // What readers' views show of a session's head is kept while there are such readers. Each commit advances it, at the
 // cost of the commit's changes. The views of the previous revision are kept for a moment, for all readers whose next
-// answer starts there. Views that do not fit into memory are recomputed when needed (`ViewMemory`).
-//
-// A view refers to the text of the state that it shows. So a state that is no longer the head is charged, once for all
-// its views; without room for it, the views are dropped, and their readers cannot continue from there.
+// answer starts there. Views that do not fit into memory are recomputed when needed (`ViewMemory`). They refer to the
+// text of the state that they show, so one that is no longer the head is charged, once for all its views.
 //
 // Views are stacked, such as a request's on a token's. The lower ones form a view of their own, whose result is a state
 // that all views on top share.
@@ -121,9 +119,8 @@ final class ViewCache: Sendable {
         }
     }
 
-    /// Releases views without readers, and states that no reader has continued from since the last release.
-    ///
-    /// - Returns: whether there is anything left for the next release.
+    /// Releases views without readers, and states that no reader has continued from since the last release. Returns
+    /// whether anything is left for the next one.
     func release() -> Bool {
         content.change { content in
             (content.arrived, content.steps) = (nil, [])
@@ -366,7 +363,7 @@ final class ViewVersion: Sendable {
     /// The views of a later revision, see `ViewedState.advanced(over:)`.
     ///
     /// - Parameters:
-    ///   - step: leads from the state that the last view sees now to the one that it sees then; nil if that is the same.
+    ///   - step: leads from the state that the last view sees now to the one that it sees then; nil if there is none.
     ///   - marks: those of the revisions in between.
     func advanced(
         to revision: Revision, of source: Snapshot, over base: SharedState?, _ step: StateStep?, marks: Marks

@@ -1,8 +1,7 @@
-// Views of long lists are kept while readers follow them, at four bytes an item. When they exceed their part of the
-// memory, views of the client that holds the most are let go, and are recomputed whenever their readers are due:
-// slower, but otherwise the same. So no reader is refused for its view, and no client pushes out the views of one that
-// holds less. Rejected: evicting the least recently used view. All readers of a session are due at once, so with one
-// view too many, each would push out the next.
+// When views, at four bytes an item, exceed their part of the memory, those of the client that holds the most are let
+// go, and are recomputed whenever their readers are due. So no reader is refused for its view, and no client pushes out
+// the views of one that holds less. Rejected: evicting the least recently used view. All readers of a session are due
+// at once, so with one view too many, each would push out the next.
 
 import HTTPCore
 import Synchronization
@@ -50,12 +49,12 @@ final class ViewMemory: Sendable {
 
     func remove(_ view: ObjectIdentifier) { content.withLock { $0.remove(view) } }
 
-    /// Takes memory for a client's view. Until it fits, lets go of views of the client that holds the most.
+    /// Takes memory for a client's view. Until it fits, lets go of views of the client that holds the most; false if
+    /// that would be this one.
     ///
     /// - Parameters:
     ///   - client: empty for a view that nobody follows, which takes nothing from others.
-    ///   - take: takes the memory; returns whether it succeeded.
-    /// - Returns: false if the client would then hold the most itself.
+    ///   - take: whether it could take the memory.
     func reserve(_ bytes: Int, for client: String, _ take: () -> Bool) -> Bool {
         while !take() {
             guard !client.isEmpty, let view = content.withLock({ $0.next(for: bytes, of: client) }) else {
@@ -85,8 +84,7 @@ extension ViewMemory.Content {
 
     private func held(by client: String) -> Int { clients[client]?.bytes ?? 0 }
 
-    /// A view to let go, of the client that holds the most; nil if `client` would then hold as much. O(1), or
-    /// O(clients) if the one that held the most has lost some since.
+    /// A view to let go; nil if `client` would then hold as much. O(1), or O(clients) if the most is to be found again.
     fileprivate mutating func next(for bytes: Int, of client: String) -> MaterializedView? {
         let most = self.most ?? clients.max { $0.value.bytes < $1.value.bytes }?.key
         self.most = most

@@ -1,9 +1,9 @@
 // The shape of a list whose file says "guess". The first answer with elements makes it, and it is kept in the session's
-// settings, with the number of answers that it was guessed of: so it outlives a restart, and is known to all nodes. The
-// second and third answer may correct it; an answer that changes nothing tells nothing. Where no correction helps, and
-// whatever comes later, is read without what is wrong in it, since nobody is there to mend it: a guess must never stop
-// a list. If three answers told of an outage in a list of its own, the first answer with ids corrects that as well, and
-// so does a likelier list that had no elements in any of them.
+// settings, with the number of answers that it was guessed of. The second and third answer may correct it; an answer
+// that changes nothing tells nothing. Where no correction helps, and whatever comes later, is read without what is
+// wrong in it, since nobody is there to mend it: a guess must never stop a list. If three answers told of an outage in
+// a list of its own, the first answer with ids corrects that as well, and so does a likelier list without elements in
+// them.
 
 import SnapshotKit
 

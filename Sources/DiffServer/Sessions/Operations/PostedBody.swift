@@ -1,7 +1,7 @@
 // The meaning of a body depends on the session: if the session has a shape, the body is a document of that shape, and
-// parts that a state omits may stay as they are in the head. But a body is read before the store has confirmed the
-// head: the session in memory is taken for it. If that is wrong, which is rare, the body is read again, and an error of
-// the first reading is dropped, since it may not be one.
+// parts that a state omits may stay as they are in the head. But it is read before the store has confirmed the head: if
+// the session in memory was not it, which is rare, the body is read again, and an error of the first reading is
+// dropped.
 
 import SnapshotKit
 
