@@ -64,20 +64,16 @@ public final class ChangeSession: SessionOperation {
         } catch {
             guard let agreed, case .edits = error else { throw error }
             // Drops edits that another write has since made impossible.
-            guard let remembering = remembering(before, made: false, before: agreed, transition) else {
-                return .finish(.repeated(before, made: false, from: agreed))
-            }
-            return .swap(remembering, .repeated(remembering, made: false, from: agreed))
+            let next = remembering(before, made: false, before: agreed, transition)
+            let outcome = Outcome.repeated(next, made: false, from: agreed)
+            return next === before ? .finish(outcome) : .swap(next, outcome)
         }
         if agreed == nil, consent != nil, case .edits(_, _, let text) = content.value {
             return .ask(at: revision, edits: text)
         }
-        let outcome = Outcome.changed(after, changeset, from: revision)
-        if key == nil, after.head.revision == revision { return .finish(outcome) }
-        guard let remembering = remembering(after, made: false, before: revision, transition) else {
-            return .swap(after, outcome)
-        }
-        return .swap(remembering, .changed(remembering, changeset, from: revision))
+        if key == nil, after.head.revision == revision { return .finish(.changed(after, changeset, from: revision)) }
+        let next = remembering(after, made: false, before: revision, transition)
+        return .swap(next, .changed(next, changeset, from: revision))
     }
 
     private func first(
@@ -94,7 +90,7 @@ public final class ChangeSession: SessionOperation {
         }
         if condition.match != nil { throw .mismatch(current: nil) }
         let session = transition.firstSession(snapshot, settings: settings, after: nil, maker: fingerprint)
-        let made = remembering(session, made: true, before: nil, transition) ?? session
+        let made = remembering(session, made: true, before: nil, transition)
         return .swap(made, .made(made))
     }
 
@@ -154,11 +150,11 @@ public final class ChangeSession: SessionOperation {
         fingerprint ?? RequestFingerprint(of: text, parameters, by: transition.hash)
     }
 
-    /// The session with the answered key; nil without a key.
+    /// The session with the answered key; the same without a key.
     private func remembering(
         _ session: Session, made: Bool, before: Revision?, _ transition: SessionTransition
-    ) -> Session? {
-        guard let key, let fingerprint else { return nil }
+    ) -> Session {
+        guard let key, let fingerprint else { return session }
         var replays = session.replays
         let entry = ReplayWindow.Entry(fingerprint: fingerprint, made: made, before: before, done: transition.now)
         replays.remember(entry, by: key)
