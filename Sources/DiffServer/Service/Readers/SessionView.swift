@@ -106,7 +106,8 @@ extension SessionView {
 // MARK: Views
 
 extension SessionView {
-    private var states: ViewCache { slot.answers(in: table.answers).viewCache }
+    fileprivate var answers: AnswerCache { slot.answers(in: table.answers) }
+    private var states: ViewCache { answers.viewCache }
 
     /// A reader's view, kept up to date while the result is held; nil for a reader of the whole session.
     func seen(of projection: Projection, for client: String? = nil) -> MaterializedView? {
@@ -222,7 +223,7 @@ private struct ProjectedReader {
             return .nothing(ReaderState(revision: head, position: position))
         }
         let key = AnswerCache.Key.changes(from: named, options)
-        let answers = view.slot.answers(in: view.table.answers)
+        let answers = view.answers
         if let known = answers.answer(key, at: head), always || !known.isOfNothing { return .changes(known) }
         let past: ViewVersion? =
             switch point {
@@ -352,8 +353,7 @@ extension SessionView {
     private func shared(
         from revision: Revision, _ options: ChangesOptions, _ changes: () -> Changeset?
     ) -> ChangesAnswer? {
-        let key = AnswerCache.Key.changes(from: revision, options)
-        let answers = slot.answers(in: table.answers)
+        let (key, answers) = (AnswerCache.Key.changes(from: revision, options), answers)
         if let known = answers.answer(key, at: session.head.revision) { return known }
         guard let changeset = answers.changes(from: revision, at: session.head.revision, changes) else { return nil }
         let answer = ChangesAnswer(changeset, from: revision, to: destination, options)
@@ -389,7 +389,7 @@ extension SessionView {
     }
 
     private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
-        let answers = slot.answers(in: table.answers)
+        let answers = answers
         if let known = answers.find(key, at: session.head.revision)?.body { return known }
         // Charged while it is written: otherwise each worker would find memory for one more.
         let body = table.account.outgoing.charging(destination.size, body)
