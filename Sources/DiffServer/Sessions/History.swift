@@ -81,9 +81,7 @@ public struct History: Sendable {
 
     // MARK: Changes
 
-    /// Adds a revision that was the head until now, and forgets what is out of bounds.
-    ///
-    /// - Parameter back: leads there from the new head.
+    /// Adds a revision that was the head until now, with the way back to it, and forgets what is out of bounds.
     mutating func retire(_ revision: Revision, marks: Marks, back: SnapshotDelta, at now: Instant, bounds: Bounds) {
         add(Entry(revision: revision, back: back, marks: marks, retired: now))
         trim(at: now, bounds: bounds)

@@ -54,9 +54,7 @@ public struct LogCommit: Sendable {
     public let removed: [UInt64]
     public let session: Session
 
-    /// Replaces `before` by `next`, under a new version.
-    ///
-    /// - Parameter revisions: how many the history has room for.
+    /// Replaces `before` by `next`, under a new version. The history has room for so many revisions.
     public init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
         self.id = id
         let version = UInt64.random(in: 1 ... .max)

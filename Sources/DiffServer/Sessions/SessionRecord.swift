@@ -74,10 +74,8 @@ public struct SessionRecord: Sendable, Equatable {
     /// All sequences in records are below this, so calculations with them cannot overflow.
     static let largestSequence: UInt64 = 1 << 62
 
-    /// The session as of the checkpoint, without its history.
-    ///
-    /// - Parameter isHead: whether no revision follows in the log, so that the digest must be that of the revision
-    ///   here; otherwise that is verified at the end of the log.
+    /// The session as of the checkpoint, without its history. Its digest is verified here if it is the head, otherwise
+    /// at the end of the log.
     func session(named name: String, hash: KeyedHash, isHead: Bool) throws(Failure) -> Session {
         guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
         guard format == Self.format else { throw .format(format) }
@@ -184,9 +182,7 @@ extension JSONObject {
         number("done", clock.milliseconds(replay.entry.done))
     }
 
-    /// The settings that PUT takes.
-    ///
-    /// - Parameter all: whether those at their defaults, but the shape, are written as well.
+    /// The settings that PUT takes; if all, also those at their defaults, but the shape.
     public mutating func named(_ settings: Session.Settings, all: Bool) {
         number("ttl", Int(settings.timeToLive.components.seconds))
         list("ignore", settings.ignored) { $0.writer.append(string: $1.description) }

@@ -15,8 +15,6 @@ public struct SessionTransition: Sendable {
     }
 
     /// A new session, or one that starts `before` over: the sequence continues, and answered keys stay answered.
-    ///
-    /// - Parameter isOfFetch: whether the fetch of one section makes it.
     public func firstSession(
         _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?,
         isOfFetch: Bool = false

@@ -13,7 +13,6 @@ package struct ListsFile: Sendable {
     package static let maxBytes = 1 << 20
 
     /// - Parameter secret: looks up what a value `env:NAME` or `file:PATH` names; nil if that is not there, or empty.
-    /// - Throws: all faults in the file.
     package init(json: [UInt8], secret: @escaping (SecretPlace) -> String?) throws(ListsFileError) {
         var reader = ListsFileParser(secret: secret)
         lists = try reader.read(json)
@@ -86,7 +85,6 @@ package final class ListDefinition: Sendable {
 
     package var hasSource: Bool { !feeds.isEmpty }
 
-    /// - Parameter section: nil for the whole state.
     package func feed(of section: String?) -> Feed? {
         feeds.first { $0.section.map { Array($0.id.utf8) } == section.map { Array($0.utf8) } }
     }

@@ -256,7 +256,7 @@ struct ListsFileParser {
         return nil
     }
 
-    /// - Parameter error: the error in a setting; its pointers start at the list.
+    /// - Parameter error: in a setting; its pointers start at the list.
     private mutating func note(_ error: StateError, in list: JSONSlice) {
         switch error {
         case .wrongShape(let violations), .invalid(let violations):

@@ -30,9 +30,7 @@ struct SourceFetch: Sendable {
         case outdated
     }
 
-    /// - Parameters:
-    ///   - trace: the `traceparent` of the request that wants it.
-    ///   - happen: called on the loop: with `heard` before an answer is committed, and then once with `fetched`.
+    /// - Parameter happen: called on the loop: with `heard` before an answer is committed, and then with `fetched`.
     func start(tracedBy trace: String?, _ happen: @escaping @Sendable (SourceLife.Event) -> Void) {
         let done = { @Sendable (outcome: Outcome) in happen(.fetched(outcome)) }
         var request = Transfer.Request(
@@ -132,7 +130,6 @@ struct SourceBase: Sendable, Equatable {
     /// What must be the same when the result is committed. A section's fetch may follow those of other sections.
     let text: String
 
-    /// - Parameter name: of what is fetched.
     init(_ revision: Revision, _ ground: Session.FetchGround, _ name: SourceName) {
         (self.revision, text) = (revision, name.section == nil ? revision.text : ground.text)
     }

@@ -81,9 +81,7 @@ struct SourceRecord: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - retryAfter: the seconds that the source asks for.
-    ///   - jitter: from 0 to 1.
+    /// - Parameter retryAfter: the seconds that the source asks for.
     mutating func fail(every: Duration, retryAfter: Int?, jitter: Double, at now: Instant) {
         outcome = .failed
         heard = nil

@@ -232,10 +232,6 @@ struct FollowedLists<List> {
     var all: [(name: String, list: List)] { lists.map { ($0.key, $0.value.list) } }
 
     /// O(entries).
-    ///
-    /// - Parameters:
-    ///   - room: how many lists may be followed in all.
-    ///   - entries: how many entries the file has.
     func hasRoom(for entry: String, of room: Int, among entries: Int) -> Bool {
         guard lists.count < room else { return false }
         let share = room / (2 * max(1, entries))

@@ -17,9 +17,7 @@ final class HeldRequest: Subscriber, @unchecked Sendable {
         (self.call, self.pending, self.deadline) = (call, pending, deadline)
     }
 
-    /// - Parameters:
-    ///   - call: made by `lasting`.
-    ///   - compared: a state that shows the reader the same, if they have been compared.
+    /// - Parameter call: made by `lasting`.
     static func hold(
         _ call: Call, _ view: SessionView?, since: Since, compared: ReaderState?, _ options: ChangesOptions,
         for time: Duration, _ pending: Pending

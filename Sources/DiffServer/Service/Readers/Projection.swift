@@ -79,7 +79,6 @@ extension Parameters {
 }
 
 extension Problem {
-    /// - Parameter name: of the parameter or member.
     package init(_ error: StateViewError, _ name: String) {
         switch error {
         case .json(let error): self = .malformed("\(name) is not JSON: \(error.description)")

@@ -318,9 +318,8 @@ extension SessionView {
         return ProjectedReader(view: self, options: options, since: since, base: base, write: nil).update(always: false)
     }
 
-    /// Readers with the same base and options share the diff and its encoding.
-    ///
-    /// - Parameter write: made the head. Its base is usable even if it is no longer remembered.
+    /// Readers with the same base and options share the diff and its encoding. The base of the write that made the head
+    /// is usable even if it is no longer remembered.
     func answer(
         since: Since, from base: ReaderState? = nil, _ options: ChangesOptions, after write: WriteStep? = nil
     ) -> ChangesAnswer {

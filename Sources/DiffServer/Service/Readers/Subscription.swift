@@ -30,7 +30,6 @@ final class Subscription: SessionReader, @unchecked Sendable {
     /// Its memory in bytes, without its slot and its view.
     static let footprint = 512
 
-    /// - Parameter compared: shows the same as what the reader has, if that has been compared.
     init(
         _ call: Call, _ resume: ResumeRequest, _ purpose: ReaderMachine.Purpose, _ options: ChangesOptions,
         compared: ReaderState? = nil, for subscriber: any Subscriber, on loop: EventLoop

@@ -43,9 +43,7 @@ final class ViewCache: Sendable {
 
     var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
 
-    /// Kept up to date while the result is held.
-    ///
-    /// - Parameter client: who follows it; nil for a single look.
+    /// Kept up to date while the result is held. A client follows it, unless it is for a single look.
     func view(_ views: [StateView], for client: String? = nil) -> MaterializedView {
         let view = content.withLock { $0.view(views, in: memory) }
         if let client { view.isFollowed(by: client) }
@@ -79,9 +77,8 @@ final class ViewCache: Sendable {
     /// Beyond it, some are computed more than once.
     private static let maxSteps = 16
 
-    /// The step from a state that views show to the head's state, computed once for all views.
-    ///
-    /// - Parameter change: used if it leads there.
+    /// The step from a state that views show to the head's state, computed once for all views; from the change if that
+    /// leads there.
     func step(from old: Snapshot, to new: Snapshot, at head: Revision, over change: Changeset?) -> StateStep {
         let known = content.withLock { content in
             content.steps.first { $0.old.isIdentical(to: old) && $0.new.isIdentical(to: new) }
@@ -285,9 +282,7 @@ final class ViewVersion: Sendable {
         var known: Snapshot? { shared?.snapshot ?? kept }
     }
 
-    /// - Parameters:
-    ///   - same: other revisions at which the views show the same.
-    ///   - shared: what the views show, if other views are stacked on it.
+    /// - Parameter same: other revisions at which the views show the same.
     private init(
         _ revision: Revision, same: [Revision] = [], _ views: [StateView], of source: Snapshot, over base: SharedState?,
         _ seen: ViewedState, as shared: SharedState? = nil, in budget: MemoryBudget

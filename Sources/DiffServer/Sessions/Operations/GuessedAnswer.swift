@@ -93,9 +93,7 @@ extension PostedBody {
 }
 
 extension Session.Settings {
-    /// - Parameters:
-    ///   - shape: none if it is native.
-    ///   - places: where an answer has no elements.
+    /// - Parameter places: where an answer has no elements.
     fileprivate mutating func take(_ shape: StateShape, beside places: [JSONPointer] = []) {
         self.shape = shape == .native ? nil : shape
         let known = emptyPlaces ?? []

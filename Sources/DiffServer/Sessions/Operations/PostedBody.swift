@@ -106,7 +106,6 @@ public final class PostedBody: Sendable {
     private nonisolated(unsafe) var document: StateDocument
     private nonisolated(unsafe) var last: LastReading?
 
-    /// - Parameter document: read when its content is requested.
     public init(_ document: consuming StateDocument, _ rules: consuming Rules) {
         self.rules = rules
         self.document = document

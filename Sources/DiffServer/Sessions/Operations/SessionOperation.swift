@@ -17,8 +17,6 @@ public protocol SessionOperation: Sendable {
     var consent: (any Consent)? { get }
 
     /// A finish or an error only counts for the head. For any other session, the operation decides again on the head.
-    ///
-    /// - Parameter session: nil if there is none.
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
 }
 
@@ -35,9 +33,7 @@ public protocol Consent: AnyObject, Sendable {
     /// meanwhile.
     var given: Revision? { get }
 
-    /// Takes the next step towards consent. The edits are checked again after it.
-    ///
-    /// - Parameter revision: what the edits can be applied to.
+    /// Takes the next step towards consent to edits that can be applied to a revision. They are checked again after it.
     func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, ConsentFailure>
 }
 
