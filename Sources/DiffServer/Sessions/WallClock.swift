@@ -33,7 +33,7 @@ public struct WallClock: Sendable {
 }
 
 /// A date and time of day, as told to clients.
-public struct WallTime: Sendable, Comparable {
+public struct WallTime: Sendable, Equatable {
     /// Since 1970.
     public var seconds: Int64
 
@@ -42,8 +42,6 @@ public struct WallTime: Sendable, Comparable {
     public static var now: WallTime { WallTime(seconds: WallClock.nanoseconds / 1_000_000_000) }
     /// Now, since 1970.
     public static var milliseconds: Int { Int(WallClock.nanoseconds / 1_000_000) }
-
-    public static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
 
     public static func after(_ span: Duration) -> WallTime {
         let (seconds, attoseconds) = span.components
