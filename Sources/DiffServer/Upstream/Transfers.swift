@@ -23,11 +23,7 @@ package final class Transfers: @unchecked Sendable {
         var waiting = Queue<Waiting>()
     }
 
-    private struct Waiting {
-        let request: Transfer.Request
-        let deadline: Instant
-        let done: Transfer.Completion
-    }
+    private typealias Waiting = (request: Transfer.Request, deadline: Instant, done: Transfer.Completion)
 
     /// The most connections to all hosts together.
     private static let maxConnections = 256
@@ -59,7 +55,7 @@ package final class Transfers: @unchecked Sendable {
     package func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
         precondition(loop.isCurrent, "confined to its loop")
         let origin = Self.origin(of: request.url)
-        let next = Waiting(request: request, deadline: .now + request.timeout, done: done)
+        let next: Waiting = (request, .now + request.timeout, done)
         guard origins[origin]?.active ?? 0 < maxOfHost else { return origins[origin]!.waiting.append(next) }
         origins[origin, default: Origin()].active += 1
         begin(next, in: origin)
