@@ -38,32 +38,28 @@ public final class PostedBody: Sendable {
     /// How to read a body. Not copyable, since a copy retains all of it.
     public struct Rules: ~Copyable, Sendable {
         /// The shape that the request names; nil for the session's, or else the native one.
-        var shape: StateShape?
-        /// Whether a state is accepted at all.
-        var takesStates = true
+        let shape: StateShape?
+        let takesStates: Bool
         /// Whether the session's states come only from its source, and whether it then takes no edits either.
-        var hasSource = false
-        var refusesEdits = false
+        let hasSource, refusesEdits: Bool
         /// The operations that edits may contain; nil for any.
-        var operations: Set<EditOperation>?
-        var limits: StateLimits
+        let operations: Set<EditOperation>?
+        let limits: StateLimits
         /// Settings of a session that the body makes.
-        var defaults: Session.Settings
+        let defaults: Session.Settings
         /// Nil for the whole state.
-        var section: SectionTarget?
+        let section: SectionTarget?
         /// Of sections that have their own.
-        var sectionShapes: SectionShapes = [:]
+        let sectionShapes: SectionShapes
 
         package init(
             shape: StateShape? = nil, takesStates: Bool = true, hasSource: Bool = false, refusesEdits: Bool = false,
             operations: Set<EditOperation>? = nil, limits: StateLimits, defaults: Session.Settings,
             section: SectionTarget? = nil, sectionShapes: SectionShapes = [:]
         ) {
-            (self.shape, self.takesStates, self.operations, self.limits, self.defaults) = (
-                shape, takesStates, operations, limits, defaults
-            )
-            (self.hasSource, self.refusesEdits) = (hasSource, refusesEdits)
-            (self.section, self.sectionShapes) = (section, sectionShapes)
+            (self.shape, self.takesStates, self.hasSource) = (shape, takesStates, hasSource)
+            (self.refusesEdits, self.operations, self.limits) = (refusesEdits, operations, limits)
+            (self.defaults, self.section, self.sectionShapes) = (defaults, section, sectionShapes)
         }
     }
 
