@@ -1,6 +1,3 @@
-// What the kernel says about the process and its control group. Only Linux has these files; elsewhere the figures are
-// left out.
-
 import CDiffSystem
 import DiffService
 import FoundationEssentials
@@ -9,13 +6,6 @@ import HTTPCore
 /// What the kernel knows of this process, under the names used by Prometheus' own client libraries. Figures that cannot
 /// be read, because /proc is missing, are left out.
 struct ProcessFigures {
-    /// User and system time.
-    private var processorSeconds: Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
-    }
-
     /// Bytes of address space, and those in physical memory (proc_pid_statm(5)).
     static var memory: (virtual: Int, resident: Int)? {
         let pages = Files.text("/proc/self/statm").split(separator: " ").prefix(2).compactMap { Int($0) }
@@ -44,7 +34,8 @@ struct ProcessFigures {
         text.family(
             "diffserver_build_info", "gauge", "Always 1, labelled with the program's version.",
             [("version=\"\(Version.text)\"", 1)])
-        text.counter("process_cpu_seconds_total", "Processor time, user and system.", processorSeconds)
+        text.counter(
+            "process_cpu_seconds_total", "Processor time, user and system.", Self.clock(CLOCK_PROCESS_CPUTIME_ID))
         if let memory = Self.memory {
             text.gauge("process_resident_memory_bytes", "Resident memory of the process.", memory.resident)
             text.gauge("process_virtual_memory_bytes", "Virtual memory of the process.", memory.virtual)
@@ -61,8 +52,6 @@ struct ProcessFigures {
         clock_gettime(id, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
-
-    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 }
 
 /// The limits that a container or a service manager has set for the process (cgroups(7)).
@@ -76,7 +65,7 @@ struct ControlGroup {
     /// In a container, often only the process's own group is visible, as `/`. A path from outside is not found there,
     /// and the walk up ends at the visible group.
     var memoryLimit: Int? {
-        for line in text("/proc/self/cgroup").split(separator: "\n") {
+        for line in Files.text(root + "/proc/self/cgroup").split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3 else { continue }
             if parts[0] == "0", let limit = least("/sys/fs/cgroup", parts[2], "memory.max") { return limit }
@@ -88,17 +77,12 @@ struct ControlGroup {
     }
 
     private func least(_ mount: String, _ path: String, _ file: String) -> Int? {
-        var groups = path.split(separator: "/")
-        var limits: [Int] = []
-        while true {
-            let folder = ([mount] + groups.map(String.init)).joined(separator: "/")
-            // Unlimited is `max`, or in version 1 a number that no machine has.
-            if let limit = Int(text("\(folder)/\(file)").prefix { $0 != "\n" }), limit < 1 << 50 {
-                limits.append(limit)
-            }
-            if groups.popLast() == nil { return limits.min() }
+        let groups = path.split(separator: "/").map(String.init)
+        let limits = (0...groups.count).compactMap { depth in
+            let folder = ([root + mount] + groups.prefix(depth)).joined(separator: "/")
+            return Int(Files.text("\(folder)/\(file)").prefix { $0 != "\n" })
         }
+        // Unlimited is `max`, or in version 1 a number that no machine has.
+        return limits.filter { $0 < 1 << 50 }.min()
     }
-
-    private func text(_ path: String) -> String { Files.text(root + path) }
 }

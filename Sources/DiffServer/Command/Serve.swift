@@ -298,13 +298,6 @@ struct Signals {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Waits for the next one.
-    func wait() -> Int32 {
-        var (set, number) = (set, Int32(0))
-        sigwait(&set, &number)
-        return number
-    }
-
     /// Waits for the next one; nil if none comes in time.
     func wait(until deadline: Instant) -> Int32? {
         var set = set
