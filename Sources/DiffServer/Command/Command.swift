@@ -94,7 +94,8 @@ extension Command {
     private static func options(
         _ arguments: [String], _ environment: Environment, _ defaults: Options
     ) throws(UsageError) -> Options {
-        let (options, others) = try CommandLineParser(arguments).read(environment, into: defaults, server: \.self)
+        var options = defaults
+        let others = try options.read(arguments, environment, server: \.self)
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
         return options
     }
@@ -130,78 +131,67 @@ extension Command {
 
 // MARK: - Parsing
 
-/// Reads a command's arguments, and the variables that stand in for flags, into its options.
-package struct CommandLineParser<Target: CommandOptions> {
-    private let arguments: [String]
-
-    package init(_ arguments: [String]) { self.arguments = arguments }
-
-    /// Flags win over variables, and these over a file.
+extension CommandOptions {
+    /// Reads arguments, and the variables that stand in for flags. Flags win over variables, and these over a file.
     ///
-    /// - Returns: the options, and the other arguments, such as `-`.
-    package func read(
-        _ environment: Environment = { _ in nil }, _ file: ConfigurationFile? = nil, into defaults: Target = Target()
-    ) throws(UsageError) -> (Target, others: [String]) {
-        var options = defaults
-        let known = Target.all
-        let (flags, others) = try split(known)
-        for option in known {
+    /// - Returns: the other arguments, such as `-`.
+    package mutating func read(
+        _ arguments: [String], _ environment: Environment = { _ in nil }, _ file: ConfigurationFile? = nil
+    ) throws(UsageError) -> [String] {
+        let (flags, others) = try Self.split(arguments)
+        for option in Self.all {
             let given = flags.filter { $0.flag == option.flag }
-            if given.isEmpty, let name = option.variable, let text = try Self.variable(name, environment) {
-                try option.read(text, from: name, into: &options)
-            } else if given.isEmpty {
-                for value in file?.values(of: option.flag) ?? [] {
-                    do throws(UsageError) { try option.read(value.text, from: value.name, into: &options) } catch {
-                        throw UsageError(error.message, hasPlaces: true)
-                    }
+            for (flag, value) in given { try option.read(value, from: flag, into: &self) }
+            guard given.isEmpty else { continue }
+            if let name = option.variable, let text = environment(name) {
+                // A script that failed to fill in a key must not start a server without one.
+                if text.isEmpty { throw UsageError("\(name) is empty; unset it to use the default") }
+                try option.read(text, from: name, into: &self)
+                continue
+            }
+            for value in file?.values(of: option.flag) ?? [] {
+                do throws(UsageError) { try option.read(value.text, from: value.name, into: &self) } catch {
+                    throw UsageError(error.message, hasPlaces: true)
                 }
             }
-            for (flag, value) in given { try option.read(value, from: flag, into: &options) }
         }
-        return (options, others)
+        return others
     }
 
     /// The same, with the file that `--config` names.
     ///
     /// - Parameter server: the options of `serve` among these.
-    package func read(
-        _ environment: Environment, into defaults: Target, server: WritableKeyPath<Target, Options>
-    ) throws(UsageError) -> (Target, others: [String]) {
-        var found = try read(environment, into: defaults)
-        guard let path = found.0[keyPath: server].configPath else { return found }
+    package mutating func read(
+        _ arguments: [String], _ environment: Environment, server: WritableKeyPath<Self, Options>
+    ) throws(UsageError) -> [String] {
+        let defaults = self
+        let others = try read(arguments, environment)
+        guard let path = self[keyPath: server].configPath else { return others }
         let file = try ConfigurationFile(path)
-        found = try read(environment, file, into: defaults)
-        let flags = Set(try split(Target.all).flags.map { $0.flag })
-        found.0[keyPath: server].configuration = file
-        found.0[keyPath: server].given = Options.switchable.filter {
+        self = defaults
+        _ = try read(arguments, environment, file)
+        let flags = Set(try Self.split(arguments).flags.map { $0.flag })
+        self[keyPath: server].configuration = file
+        self[keyPath: server].given = Options.switchable.filter {
             flags.contains($0) || Options.variable(for: $0).flatMap(environment) != nil
         }
-        return found
-    }
-
-    /// The value of a variable. An empty one is an error: a script that failed to fill in a key must not start a server
-    /// without one.
-    private static func variable(_ name: String, _ environment: Environment) throws(UsageError) -> String? {
-        guard let text = environment(name) else { return nil }
-        guard !text.isEmpty else { throw UsageError("\(name) is empty; unset it to use the default") }
-        return text
+        return others
     }
 
     /// Splits options (`--flag value`, `--flag=value`, or a switch) from other arguments, such as `-`.
-    private func split(
-        _ known: [Option<Target>]
+    private static func split(
+        _ arguments: [String]
     ) throws(UsageError) -> (flags: [(flag: String, value: String)], others: [String]) {
+        let known = all
         var flags: [(String, String)] = []
         var others: [String] = []
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("--") else {
                 // It may be the rest of a secret with a blank, so it is not printed.
-                if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }),
-                    !argument.isURL
+                if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }), !argument.isURL
                 {
-                    throw UsageError(
-                        "the argument after the value of \(last) is not an option; \(Target.topic.pointer)")
+                    throw UsageError("the argument after the value of \(last) is not an option; \(topic.pointer)")
                 }
                 others.append(argument)
                 continue
@@ -215,18 +205,13 @@ package struct CommandLineParser<Target: CommandOptions> {
                 let words = written.reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }
                 let flags = known.map(\.flag)
                 let meant = flags.first { $0 == elsewhere[name] } ?? Spelling.nearest(to: words, among: flags)
-                let advice = meant.map { "did you mean \($0)?" } ?? Target.topic.pointer
+                let advice = meant.map { "did you mean \($0)?" } ?? topic.pointer
                 throw UsageError("unknown option \"\(name)\"; \(advice)")
             }
-            if parts.count > 1 {
-                flags.append((option.flag, parts[1]))
-            } else if option.value == nil {
-                flags.append((option.flag, "true"))
-            } else if let value = rest.popFirst() {
-                flags.append((option.flag, value))
-            } else {
+            guard let value = parts.dropFirst().first ?? (option.value == nil ? "true" : rest.popFirst()) else {
                 throw UsageError("\(option.flag) needs a value: \(option.flag) \(option.value ?? "")")
             }
+            flags.append((option.flag, value))
         }
         return (flags, others)
     }
@@ -257,10 +242,9 @@ struct TokenCommand: CommandOptions {
     init() {}
 
     init(_ arguments: [String], _ environment: Environment) throws(UsageError) {
-        let others: [String]
         // A secret on the command line replaces both variables.
         let isGiven = arguments.contains { $0.hasPrefix("--token-secret") }
-        (self, others) = try CommandLineParser(arguments).read { isGiven ? nil : environment($0) }
+        let others = try read(arguments) { isGiven ? nil : environment($0) }
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }
         guard (1...Token.maxSessions).contains(sessions.count) else {
             throw UsageError(

@@ -16,8 +16,7 @@ struct DiffCommand: CommandOptions {
     init() {}
 
     init(_ arguments: [String]) throws(UsageError) {
-        let files: [String]
-        (self, files) = try CommandLineParser(arguments).read()
+        let files = try read(arguments)
         guard files.count == 2 else {
             throw UsageError("diff takes two files, OLD.json and NEW.json; \(Self.topic.pointer)")
         }

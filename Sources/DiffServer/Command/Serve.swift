@@ -199,7 +199,7 @@ package enum Serve {
                 let file = try ConfigurationFile(path)
                 var scratch = Options()
                 scratch.parts = options.parts
-                scratch = try CommandLineParser<Options>([]).read({ _ in nil }, file, into: scratch).0
+                _ = try scratch.read([], { _ in nil }, file)
                 service.journal.change(
                     logsRequests: (options.given.contains("--log-requests") ? options : scratch).logsRequests,
                     slow: (options.given.contains("--log-slow") ? options : scratch).slow)

@@ -16,11 +16,9 @@ struct CheckLists: AddedCommand {
     init() {}
 
     init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
-        let others: [String]
-        (self, others) = try CommandLineParser(arguments).read()
+        let others = try read(arguments)
         guard let file = others.first, tries || others.count == 1 else {
-            throw UsageError(
-                "check-lists takes one lists file, and with --try also sessions; \(Self.topic.pointer)")
+            throw UsageError("check-lists takes one lists file, and with --try also sessions; \(Self.topic.pointer)")
         }
         (path, sessions) = (file, Array(others.dropFirst()))
     }

@@ -12,10 +12,8 @@ struct CopyCommand: AddedCommand {
     init() {}
 
     init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
-        var initial = CopyCommand()
-        (initial.source, initial.target) = (defaults, defaults)
-        let others: [String]
-        (self, others) = try CommandLineParser(arguments).read(environment, into: initial)
+        (source, target) = (defaults, defaults)
+        let others = try read(arguments, environment)
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }
         guard source.store != nil, target.store != nil else {
             throw UsageError("copy takes --from STORE and --to STORE; \(Self.topic.pointer)")

@@ -13,8 +13,7 @@ struct ShapeCommand: AddedCommand {
     init() {}
 
     init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
-        let others: [String]
-        (self, others) = try CommandLineParser(arguments).read()
+        let others = try read(arguments)
         guard others.count == 1 else { throw UsageError("shape takes one file or URL; \(Self.topic.pointer)") }
         source = others[0]
         guard source.isURL else { return }

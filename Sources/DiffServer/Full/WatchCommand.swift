@@ -18,10 +18,8 @@ struct WatchCommand: AddedCommand {
     init() {}
 
     init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
-        let others: [String]
-        var initial = WatchCommand()
-        initial.server = defaults
-        (self, others) = try CommandLineParser(arguments).read(environment, into: initial, server: \.server)
+        server = defaults
+        let others = try read(arguments, environment, server: \.server)
         guard others.count == 1, others[0].isURL else {
             throw UsageError("watch takes one URL, which begins with http:// or https://; \(Self.topic.pointer)")
         }
@@ -32,7 +30,6 @@ struct WatchCommand: AddedCommand {
     }
 
     static let topic = Help.Topic.watch
-    var parts: (any Parts.Type)? { server.parts }
 
     static func help(_ help: Help) -> String {
         """
