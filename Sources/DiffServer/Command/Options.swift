@@ -179,7 +179,9 @@ extension Options {
 
     private mutating func readSecrets() throws(UsageError) {
         if let keyFile { fileKeys = try Self.keys(in: keyFile, warnings: &warnings) }
-        if let metricsKeyFile { metricsKeys = try Self.metricsKeys(in: metricsKeyFile, warnings: &warnings) }
+        if let metricsKeyFile {
+            metricsKeys = try Self.keys(in: metricsKeyFile, forMetrics: true, warnings: &warnings)
+        }
         if let tokenSecretFile {
             tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, given: tokenSecrets, warnings: &warnings)
         }
@@ -194,26 +196,18 @@ extension Options {
     /// The keys of writers.
     package var allKeys: [KeyRing.Key] { keys + fileKeys }
 
-    /// Reads the keys of writers in a file.
-    static func keys(in path: String, warnings: inout [String]) throws(UsageError) -> [KeyRing.Key] {
-        try keys("--key-file", path, KeyRing.Key.fault, &warnings) { $0 }
-    }
-
-    /// Reads the keys in a file that are only for `/metrics`.
-    static func metricsKeys(in path: String, warnings: inout [String]) throws(UsageError) -> [KeyRing.Key] {
-        let fault = "is not NAME:SHA256, with a hash of 64 hexadecimal digits; diffserver key makes one"
-        return try keys("--metrics-key-file", path, fault, &warnings) { $0.forMetrics }
-    }
-
-    private static func keys(
-        _ flag: String, _ path: String, _ fault: String, _ warnings: inout [String],
-        _ use: (KeyRing.Key) -> KeyRing.Key?
+    /// Reads the keys in a file: those of writers, or those that are only for `/metrics`.
+    static func keys(
+        in path: String, forMetrics: Bool = false, warnings: inout [String]
     ) throws(UsageError) -> [KeyRing.Key] {
+        let metricsFault = "is not NAME:SHA256, with a hash of 64 hexadecimal digits; diffserver key makes one"
+        let (flag, fault) = forMetrics ? ("--metrics-key-file", metricsFault) : ("--key-file", KeyRing.Key.fault)
         let text = String(decoding: try secret(flag, path, warnings: &warnings), as: UTF8.self)
         var keys: [KeyRing.Key] = []
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(\.trimmed)
         for (number, line) in zip(1..., lines) where !line.isEmpty {
-            guard let key = KeyRing.Key(line).flatMap(use) else {
+            let key = KeyRing.Key(line)
+            guard let key = forMetrics ? key?.forMetrics : key else {
                 throw UsageError("line \(number) of the \(flag) \(fault)")
             }
             keys.append(key)
@@ -244,11 +238,10 @@ extension Options {
     ///
     /// - Throws: if the file cannot be read, is empty or has more than 1 MiB.
     private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
-        var bytes: [UInt8]
-        do throws(Files.Failure) {
-            bytes = try Files.read(path, atMost: 1 << 20)
-        } catch { throw UsageError("the \(flag) cannot be read: \(error.reason)") }
-        bytes = bytes.withoutLineBreak
+        let bytes: [UInt8]
+        do throws(Files.Failure) { bytes = try Files.read(path, atMost: 1 << 20).withoutLineBreak } catch {
+            throw UsageError("the \(flag) cannot be read: \(error.reason)")
+        }
         guard !bytes.isEmpty else { throw UsageError("the \(flag) is empty") }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {

@@ -1,12 +1,11 @@
-// What an executable runs: the command line, its options and help, and `serve`, which opens the store, joins the
-// service with its lists, and starts and ends the server. What is there beside the service, the executable registers.
-
 import DiffService
 import FoundationEssentials
 
 /// The program of this process.
 package enum Program {
     /// Carries out the command line.
+    ///
+    /// - Parameter parts: what this executable has beside the service; nil for nothing.
     package static func run(with parts: (any Parts.Type)?) {
         // Swift reads the arguments from /proc/self/cmdline. Without /proc there are none, not even the program's name,
         // and a server that was given a key would start without one.
@@ -27,9 +26,6 @@ package enum Program {
             case .completion(let shell): print(Completion(parts: parts).script(for: shell), terminator: "")
             case .version: print("diffserver \(Version.text)")
             }
-        } catch {
-            if error.hasPlaces { end(2, saying: error.message.lines) }
-            fail(error.message, status: 2)
-        }
+        } catch { fail(error, status: 2) }
     }
 }

@@ -223,7 +223,9 @@ package enum Serve {
                 return Self.count(keys.count, "key")
             },
             Reloadable("metrics keys", options.metricsKeyFile) { (path, warnings) throws(UsageError) in
-                let (ring, keys) = (service.access.keys, try Options.metricsKeys(in: path, warnings: &warnings))
+                let (ring, keys) = (
+                    service.access.keys, try Options.keys(in: path, forMetrics: true, warnings: &warnings)
+                )
                 ring.replace(by: ring.all.filter { !$0.isForMetrics } + keys)
                 return Self.count(keys.count, "key")
             },

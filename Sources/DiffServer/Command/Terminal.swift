@@ -29,6 +29,12 @@ package func end(_ status: Int32, saying lines: [String]) -> Never {
 /// Ends the process with one line.
 package func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: ["diffserver: \(message)"]) }
 
+/// Ends the process with a command line's fault, or with those of a file.
+package func fail(_ error: UsageError, status: Int32) -> Never {
+    if error.hasPlaces { end(status, saying: error.message.lines) }
+    fail(error.message, status: status)
+}
+
 extension String {
     /// Whether an argument is a URL rather than a file.
     package var isURL: Bool {

@@ -50,21 +50,14 @@ struct CheckLists: AddedCommand {
 
     /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.
     func run(environment: @escaping Environment) -> Never {
-        let file = read(environment)
+        let file: ListsFile
+        do throws(UsageError) { file = try ListsFile(path, environment) } catch {
+            fail(error, status: 1)
+        }
         let failures = tries ? failures(file) : 0
         if failures > 0 { end(1) }
         print("\(path): \(Serve.count(file.count, "list")), no faults")
         exit(0)
-    }
-
-    private func read(_ environment: @escaping Environment) -> ListsFile {
-        let json: [UInt8]
-        do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
-            fail("\(path): \(error.reason)")
-        }
-        do throws(ListsFileError) { return try ListsFile(json: json, secret: ListsFile.secrets(environment)) } catch {
-            end(1, saying: error.text(of: path).lines)
-        }
     }
 
     // MARK: Trying

@@ -105,13 +105,11 @@ private final class PasswordFile: Sendable {
 
     /// The file's password, and the last one that was accepted: the file may be half written.
     func passwords() -> [String] {
-        var fault: String?
+        var warnings: [String] = []
         var found: String?
-        do throws(UsageError) {
-            var warnings: [String] = []
-            found = try Options.storePassword(in: path, warnings: &warnings)
-        } catch { fault = error.message }
-        if let fault { complain(fault) }
+        do throws(UsageError) { found = try Options.storePassword(in: path, warnings: &warnings) } catch {
+            complain(error.message)
+        }
         return known.withLock { known in
             known.current = found
             return [found, found == known.accepted ? nil : known.accepted].compactMap(\.self)

@@ -21,15 +21,16 @@ enum AllParts: Parts {
     }
 
     static func lists(in path: String, environment: @escaping Environment) throws(UsageError) -> any Lists {
-        try ListsFile(path, environment)
+        try ListsFile(path, environment, of: "--lists ")
     }
 }
 
 extension ListsFile: Lists {
-    fileprivate init(_ path: String, _ environment: @escaping Environment) throws(UsageError) {
+    /// - Parameter option: precedes the path in an error.
+    init(_ path: String, _ environment: @escaping Environment, of option: String = "") throws(UsageError) {
         let json: [UInt8]
         do throws(Files.Failure) { json = try Files.read(path, atMost: Self.maxBytes) } catch {
-            throw UsageError("--lists \(path): \(error.reason)")
+            throw UsageError("\(option)\(path): \(error.reason)")
         }
         do throws(ListsFileError) { try self.init(json: json, secret: Self.secrets(environment)) } catch {
             throw UsageError(error.text(of: path), hasPlaces: true)
@@ -57,7 +58,7 @@ extension ListsFile: Lists {
         return (
             upstream.loop, { files.withLock { $0 } },
             { (path) throws(UsageError) in
-                let file = try ListsFile(path) { getenv($0).map { String(cString: $0) } }
+                let file = try ListsFile(path, { getenv($0).map { String(cString: $0) } }, of: "--lists ")
                 upstream.replace(by: file)
                 files.withLock { $0 = file.secretFiles }
                 return file.count
