@@ -50,23 +50,18 @@ struct DiffCommand: CommandOptions {
     }
 
     private func read(_ path: String, upon known: Snapshot?) -> Snapshot {
-        do throws(Files.Failure) {
-            let bytes = try Files.read(path)
-            do throws(StateError) {
-                let reading = try Snapshot.reading(
-                    json: bytes, shape: shape, limits: .none, upon: known,
-                    continuing: ElementHead(sequence: known == nil ? 0 : 1))
-                for warning in reading.warnings {
-                    warn("diffserver: \(path): \(warning.code) at \(warning.pointer)")
-                }
-                return reading.snapshot
-            } catch {
-                let problem = Problem(error)
-                let places = problem.errors.map { "  \($0.pointer): \($0.detail)" }
-                let lines = ["diffserver: \(path): \(problem.type.name): \(problem.detail)"] + places
-                end(1, saying: lines.map(Self.advice))
-            }
-        } catch { fail("\(error.path): \(error.reason)") }
+        do throws(StateError) {
+            let reading = try Snapshot.reading(
+                json: Files.readOrFail(path), shape: shape, limits: .none, upon: known,
+                continuing: ElementHead(sequence: known == nil ? 0 : 1))
+            for warning in reading.warnings { warn("diffserver: \(path): \(warning.code) at \(warning.pointer)") }
+            return reading.snapshot
+        } catch {
+            let problem = Problem(error)
+            let places = problem.errors.map { "  \($0.pointer): \($0.detail)" }
+            let lines = ["diffserver: \(path): \(problem.type.name): \(problem.detail)"] + places
+            end(1, saying: lines.map(Self.advice))
+        }
     }
 
     /// Translates text about requests: `?idAt=/id` is `--id-at /id` here.
@@ -93,7 +88,7 @@ extension OptionGroup {
         OptionGroup(
             title: title,
             options: StateShape.Member.allCases.map { member in
-                Option(flag: member.flag, value: member.placeholder, help: member.help) {
+                Option(flag: member.flag, value: member.usage.value, help: member.usage.help) {
                     $0[keyPath: path].append((member, $1))
                     return true
                 }
@@ -116,39 +111,26 @@ extension StateShape.Member {
         rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() }
     }
 
-    fileprivate var placeholder: String? {
+    /// Its placeholder, nil for a switch, and its help.
+    fileprivate var usage: (value: String?, help: String) {
         switch self {
-        case .map: nil
-        case .groupPrefix: "N"
-        case .idBy: "match"
-        case .idScope: "state|section"
-        case .rest: "true|P"
-        case .duplicates: "refuse|first"
-        case .missing: "refuse|empty"
-        case .invalid: "refuse|skip"
-        default: "P"
-        }
-    }
-
-    fileprivate var help: String {
-        switch self {
-        case .sectionsAt: "the array of sections"
-        case .sectionIDAt: "the id in each section"
-        case .itemsAt: "the array of items, in the document or in each section"
-        case .idAt: "the id in each item; up to \(StateShape.maxParts) times for an id of several parts"
-        case .idBy: "match: items have no ids; each is the old one that it is like"
-        case .kindAt: "the kind in each item"
-        case .childrenAt: "the array of children in each item"
-        case .expandedAt: "whether an item is expanded"
-        case .sectionExpandedAt: "whether a section is expanded"
-        case .groupAt: "the section that an item belongs to, in each item"
-        case .groupPrefix: "how many characters of that are the section's id"
-        case .idScope: "state or section: where an item's id is unique (default state)"
-        case .map: "an object's members are the rows, their names the ids"
-        case .rest: "other parts of the document to compare; may be repeated"
-        case .duplicates: "what to do with a duplicate id (default refuse)"
-        case .missing: "what to do where the list is not there (default refuse)"
-        case .invalid: "what to do with an element without a usable id (default refuse)"
+        case .sectionsAt: ("P", "the array of sections")
+        case .sectionIDAt: ("P", "the id in each section")
+        case .itemsAt: ("P", "the array of items, in the document or in each section")
+        case .idAt: ("P", "the id in each item; up to \(StateShape.maxParts) times for an id of several parts")
+        case .idBy: ("match", "match: items have no ids; each is the old one that it is like")
+        case .kindAt: ("P", "the kind in each item")
+        case .childrenAt: ("P", "the array of children in each item")
+        case .expandedAt: ("P", "whether an item is expanded")
+        case .sectionExpandedAt: ("P", "whether a section is expanded")
+        case .groupAt: ("P", "the section that an item belongs to, in each item")
+        case .groupPrefix: ("N", "how many characters of that are the section's id")
+        case .idScope: ("state|section", "state or section: where an item's id is unique (default state)")
+        case .map: (nil, "an object's members are the rows, their names the ids")
+        case .rest: ("true|P", "other parts of the document to compare; may be repeated")
+        case .duplicates: ("refuse|first", "what to do with a duplicate id (default refuse)")
+        case .missing: ("refuse|empty", "what to do where the list is not there (default refuse)")
+        case .invalid: ("refuse|skip", "what to do with an element without a usable id (default refuse)")
         }
     }
 }

@@ -3,7 +3,6 @@ import CDiffSystem
 /// Whole files.
 package enum Files {
     package struct Failure: Error {
-        package let path: String
         package let reason: String
     }
 
@@ -12,22 +11,27 @@ package enum Files {
         do throws(Failure) { return String(decoding: try read(path), as: UTF8.self) } catch { return "" }
     }
 
+    /// Reads a file, or ends the process.
+    package static func readOrFail(_ path: String) -> [UInt8] {
+        do throws(Failure) { return try read(path) } catch { fail("\(path): \(error.reason)") }
+    }
+
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - limit: in bytes. Reading a longer file fails.
     package static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             let count = CDiffSystem.read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
+            guard count >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
-            guard bytes.count <= limit else { throw Failure(path: path, reason: "more than \(limit) bytes") }
+            guard bytes.count <= limit else { throw Failure(reason: "more than \(limit) bytes") }
         }
     }
 }

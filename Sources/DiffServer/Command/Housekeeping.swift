@@ -14,9 +14,7 @@ struct Housekeeping {
     private var saturation = Saturation()
     private let log: LogFile?
 
-    /// Runs until the process ends.
-    ///
-    /// - Parameter log: nil if the log does not go to a file.
+    /// Runs until the process ends. The log is nil if it does not go to a file.
     static func start(_ service: DiffService, _ server: Server, _ log: LogFile?) {
         SystemThread.start(named: "housekeeping") {
             var housekeeping = Housekeeping(service, server, log)
@@ -66,17 +64,11 @@ struct FreeMemory {
     /// Unaccounted bytes of the process that are worth a try.
     let slack: Int
     /// The size of the process after the last try, if that was useless.
-    private var useless: Int?
-
-    init(slack: Int) { self.slack = slack }
+    private(set) var useless: Int?
 
     /// Returns memory to the system if the process holds `slack` bytes more than the accounted `used` ones. Each try
     /// walks over the whole heap, under its locks. So one that brought less than a quarter of the slack is not repeated
     /// until the size of the process has changed by as much.
-    ///
-    /// - Parameters:
-    ///   - resident: the process's memory in bytes; nil if it is unknown.
-    ///   - trim: returns what it can.
     mutating func trim(
         used: Int, resident: () -> Int? = { ProcessFigures.memory?.resident }, trim: () -> Void = { malloc_trim(0) }
     ) {
@@ -88,8 +80,8 @@ struct FreeMemory {
 }
 
 /// Resident memory above 17/16 of the budget and 32 MiB: fragmentation, which no counter sees. Thousands of requests
-/// that end at once leave holes too small to be returned, and sessions would at once grow by the memory accounted for
-/// the requests; that way, 64 MiB over SQLite reached 140 MiB.
+/// that end at once leave holes too small to be returned, into which sessions do not fit; without this, 64 MiB over
+/// SQLite reached 140 MiB.
 struct ExcessMemory {
     private let limit: Int
     private let most: Int

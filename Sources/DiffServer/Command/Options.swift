@@ -4,7 +4,7 @@ import DiffStores
 import HTTPCore
 import SnapshotKit
 
-/// The configuration of the service. `OptionTable` names each option on the command line and in the environment.
+/// The configuration of the service. `OptionTable` has each option's name, and says what it does.
 package struct Options: Sendable {
     /// Nil in a server without parts.
     package var parts: (any Parts.Type)?
@@ -24,27 +24,19 @@ package struct Options: Sendable {
     var fileKeys: [KeyRing.Key] = []
     var metricsKeyFile: String?
     var metricsKeys: [KeyRing.Key] = []
-    /// Whether authentication is off.
     var isOpen = false
-    /// The first one signs, all verify. If empty, one is generated at the start.
     var tokenSecrets: [[UInt8]] = []
     var tokenSecretFile: String?
-    /// Nil for the store's, or else a new one.
     package var digestKey: String?
     /// Nil for the memory of the process.
     package var store: (any StoreAddress)?
     package var storePasswordFile: String?
     /// The contents of that file at the start.
     package var storePassword: String?
-    /// Replicas of Redis that must have a write before it is answered.
     package var storeReplicas = 0
-    /// The prefix of all keys and channels in Redis; nil for the usual one.
     package var storePrefix: String?
-    /// The largest file of SQLite, in bytes; nil for no limit.
     package var storeMaxSize: Int?
-    /// Whether SQLite waits for the disk before a write is answered.
     package var isDurable = true
-    /// A file with the CA of the store's certificate.
     package var storeAuthority: String?
     var origins: [String] = []
     package var pagePath: String?
@@ -65,17 +57,14 @@ package struct Options: Sendable {
     var messageLimits = MessageLimits()
     var connectionLimits = ConnectionLimits()
     var maxConnections = 20_000
-    /// Concurrent connections of one peer; nil for no limit.
     var peerConnections: Int?
     var loops: Int?
     /// How all loops wait, including those of the stores and the sources.
     package var polling = Polling.preferred
     var drainDelay = Duration.zero
     var drain = Duration.seconds(10)
-    /// How long an iteration of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)
 
-    /// Whether to only check the options, with everything they name.
     var checksOnly = false
 
     // MARK: Observing
@@ -115,8 +104,8 @@ package struct Options: Sendable {
 
 // MARK: - Checks
 //
-// Checks that take more than one option: which go together, which exclude each other, and the contents of files. They
-// run before anything is opened, so a mistake costs one line (in a file of lists, one per fault) and exit status 2.
+// Which options go together, which exclude each other, and the contents of files. These checks run before anything is
+// opened, so a mistake costs one line (in a file of lists, one per fault) and exit status 2.
 
 extension Options {
     /// The options with the contents of their files, if they make sense together.
@@ -220,9 +209,7 @@ extension Options {
         String(decoding: try secret("--store-password-file", path, warnings: &warnings), as: UTF8.self)
     }
 
-    /// Reads the secrets of tokens in a file.
-    ///
-    /// - Parameter given: those given without a file, which leave nothing to a file.
+    /// Reads the secrets of tokens in a file, which excludes those given without one.
     static func tokenSecrets(
         in path: String, given: [[UInt8]] = [], warnings: inout [String]
     ) throws(UsageError) -> [[UInt8]] {

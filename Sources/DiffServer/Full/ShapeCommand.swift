@@ -99,8 +99,7 @@ struct ShapeCommand: AddedCommand {
     }
 
     private func read(_ environment: @escaping Environment) throws(UsageError) -> [UInt8] {
-        if !list.url.isEmpty { return try list.fetch(environment: environment).body }
-        do throws(Files.Failure) { return try Files.read(source) } catch { fail("\(error.path): \(error.reason)") }
+        list.url.isEmpty ? Files.readOrFail(source) : try list.fetch(environment: environment).body
     }
 
     private func curl(_ shape: StateShape) -> String {
