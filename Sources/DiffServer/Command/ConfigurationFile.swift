@@ -16,15 +16,10 @@ package struct ConfigurationFile: Sendable {
     /// The values of each option, by its flag.
     private let values: [String: [Value]]
 
-    /// The longest file, in bytes.
-    private static let maxBytes = 1 << 20
-
     /// - Throws: a line `FILE:LINE:COLUMN: message` for the first fault, or why the file cannot be read.
     init(_ path: String) throws(UsageError) {
-        let bytes: [UInt8]
-        do throws(Files.Failure) { bytes = try Files.read(path, atMost: Self.maxBytes) } catch {
-            throw UsageError("--config \(path): \(error.reason)")
-        }
+        // Far more than all options take.
+        let bytes = try Files.read(path, atMost: 1 << 20, fault: "--config \(path)")
         let json = StateDocument.withoutMark(bytes)
         let place = { (offset: Int) -> String in
             var position = TextPosition()

@@ -11,6 +11,15 @@ package enum Files {
         do throws(Failure) { return String(decoding: try read(path), as: UTF8.self) } catch { return "" }
     }
 
+    /// Reads a file that an option names.
+    ///
+    /// - Parameter fault: precedes the reason in an error.
+    package static func read(_ path: String, atMost limit: Int, fault: String) throws(UsageError) -> [UInt8] {
+        do throws(Failure) { return try read(path, atMost: limit) } catch {
+            throw UsageError("\(fault): \(error.reason)")
+        }
+    }
+
     /// Reads a file, or ends the process.
     package static func readOrFail(_ path: String) -> [UInt8] {
         do throws(Failure) { return try read(path) } catch { fail("\(path): \(error.reason)") }

@@ -225,10 +225,7 @@ extension Options {
     ///
     /// - Throws: if the file cannot be read, is empty or has more than 1 MiB.
     private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
-        let bytes: [UInt8]
-        do throws(Files.Failure) { bytes = try Files.read(path, atMost: 1 << 20).withoutLineBreak } catch {
-            throw UsageError("the \(flag) cannot be read: \(error.reason)")
-        }
+        let bytes = try Files.read(path, atMost: 1 << 20, fault: "the \(flag) cannot be read").withoutLineBreak
         guard !bytes.isEmpty else { throw UsageError("the \(flag) is empty") }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {

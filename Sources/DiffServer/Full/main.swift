@@ -28,10 +28,7 @@ enum AllParts: Parts {
 extension ListsFile: Lists {
     /// - Parameter option: precedes the path in an error.
     init(_ path: String, _ environment: @escaping Environment, of option: String = "") throws(UsageError) {
-        let json: [UInt8]
-        do throws(Files.Failure) { json = try Files.read(path, atMost: Self.maxBytes) } catch {
-            throw UsageError("\(option)\(path): \(error.reason)")
-        }
+        let json = try Files.read(path, atMost: Self.maxBytes, fault: option + path)
         do throws(ListsFileError) { try self.init(json: json, secret: Self.secrets(environment)) } catch {
             throw UsageError(error.text(of: path), hasPlaces: true)
         }
