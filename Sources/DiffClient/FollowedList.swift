@@ -10,7 +10,7 @@ public struct FollowedList: Sendable {
     /// The current list.
     public private(set) var list = RowList()
     /// The list's revision; nil before the first answer, and after one that did not fit.
-    public private(set) var revision: String?
+    public internal(set) var revision: String?
     /// The list's position among all rows; nil if it has all of them.
     public private(set) var window: WindowBounds?
     /// For how many seconds the list's source, or the server's store, has been silent; nil if it is not.
@@ -46,16 +46,11 @@ public struct FollowedList: Sendable {
     /// - Throws: `ApplyError` if the answer does not fit. The list is unchanged, and `revision` nil, so that asking
     ///   with it brings a reset.
     public mutating func take(_ answer: consuming [UInt8]) throws(ApplyError) -> Outcome {
-        do throws(ApplyError) {
-            return try take(JSONSlice(checking: answer))
-        } catch {
+        do throws(ApplyError) { return try take(JSONSlice(checking: answer)) } catch {
             revision = nil
             throw error
         }
     }
-
-    /// Advances to a revision with the same list.
-    mutating func advance(to revision: String) { self.revision = revision }
 
     /// Reads what a client needs, and no other members.
     private mutating func take(_ answer: JSONSlice) throws(ApplyError) -> Outcome {
@@ -82,16 +77,16 @@ public struct FollowedList: Sendable {
 }
 
 extension RowList {
-    fileprivate mutating func apply(_ changes: JSONSlice, in dialect: Dialect?) throws(ApplyError)
-        -> FollowedList.Outcome
-    {
-        var stages: [ListStage] = []
+    fileprivate mutating func apply(
+        _ changes: JSONSlice, in dialect: Dialect?
+    ) throws(ApplyError) -> FollowedList.Outcome {
         switch dialect {
         case .keyed: self = try applying(keyed: changes)
         case .indexed: self = try applying(indexed: changes)
         case .staged:
-            stages = try self.stages(changes)
+            let stages = try stages(changes)
             self = stages.last?.list ?? self
+            return .changed(stages)
         case .diffable:
             let arrangement = try arrangement(changes)
             self = arrangement.list
@@ -99,6 +94,6 @@ extension RowList {
         // These change a flat list or a document, or nothing at all, but not rows in sections.
         case .sequential, .counts, .jsonPatch, nil: throw changes.wrong("changes in an unsupported dialect")
         }
-        return .changed(stages)
+        return .changed([])
     }
 }

@@ -174,38 +174,31 @@ extension ListClient {
 
     /// Reads what has changed since a revision. A server that does not know `delta` is asked for patches from then on.
     func reading(by mode: Following.Mode, since revision: String?, in rows: StateWindow?) -> OpenRequest.Reading {
-        { events throws(ServerProblem) in
+        let query = query(in: rows) + [("since", revision), ("smallest", prefersSmallest ? "true" : nil)]
+        return { events throws(ServerProblem) in
             let asksForDelta = content == .delta && connectivity.serverKnowsDelta.value
             do throws(ServerProblem) {
-                let style = content == .delta && !asksForDelta ? .patch : content
-                return try await reading(by: mode, since: revision, in: rows, style)(events)
+                return try await read(by: mode, query, content == .delta && !asksForDelta ? .patch : content, events)
             } catch {
                 guard error.status == 400, asksForDelta else { throw error }
             }
             connectivity.serverKnowsDelta.change { $0 = false }
-            return try await reading(by: mode, since: revision, in: rows, .patch)(events)
+            return try await read(by: mode, query, .patch, events)
         }
     }
 
-    private func reading(
-        by mode: Following.Mode, since revision: String?, in rows: StateWindow?, _ style: ContentStyle
-    ) -> OpenRequest.Reading {
-        let query =
-            query(in: rows) + [
-                ("since", revision), ("content", style == .full ? nil : style.rawValue),
-                ("smallest", prefersSmallest ? "true" : nil),
-            ]
-        switch mode {
-        case .poll(let wait):
-            let seconds = Int(max(0, min(wait, 60)))
-            // If it takes longer than the server holds it, the request is lost.
-            let request = request([("wait", seconds > 0 ? "\(seconds)" : nil)] + query, timeout: Double(seconds) + 20)
-            return { _ throws(ServerProblem) in .changes(try await answer(to: request, accepting: "*/*")) }
-        case .stream:
+    private func read(
+        by mode: Following.Mode, _ query: Query, _ style: ContentStyle, _ events: @escaping @Sendable (Data) -> Bool
+    ) async throws(ServerProblem) -> News.Item {
+        let query = query + [("content", style == .full ? nil : style.rawValue)]
+        guard case .poll(let wait) = mode else {
             // `Following` gives up earlier than that.
-            let request = request(query, timeout: 90)
-            return { events throws(ServerProblem) in try await stream(request, events) }
+            return try await stream(request(query, timeout: 90), events)
         }
+        let seconds = Int(max(0, min(wait, 60)))
+        // If it takes longer than the server holds it, the request is lost.
+        let request = request([("wait", seconds > 0 ? "\(seconds)" : nil)] + query, timeout: Double(seconds) + 20)
+        return .changes(try await answer(to: request, accepting: "*/*"))
     }
 
     private func stream(

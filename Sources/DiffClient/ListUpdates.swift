@@ -97,10 +97,10 @@ public struct ListUpdates: AsyncSequence, Sendable {
         /// Makes the next request, or waits for its news; nil if the caller must check again.
         private mutating func news() async throws(ServerProblem) -> News.Item? {
             let terms = (rows: client.window?.rows, reconnections: client.connectivity.reconnections.value)
-            let isBehind = client.queue.isAnswered(beyond: followed)
-            let (lastHeard, hasNews) = (request?.lastHeard, request?.hasNews ?? false)
+            let news = request?.news.value
             let step = try following.step(
-                at: .uptime, terms, isBehind: isBehind, lastHeard: lastHeard, hasNews: hasNews)
+                at: .uptime, terms, isBehind: client.queue.isAnswered(beyond: followed), lastHeard: news?.lastHeard,
+                hasNews: news?.isEmpty == false)
             switch step {
             case .ask(let mode):
                 followed.stale = nil
@@ -119,7 +119,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             case .unavailable: following.streamsAreHeldBack()
             case .revision(let revision):
                 succeeded(isNews: true)
-                followed.advance(to: revision)
+                followed.revision = revision
             case .changes(let answer):
                 let before = followed.list
                 let outcome = try take(answer)
@@ -151,9 +151,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
 
         private mutating func take(_ answer: [UInt8]) throws(ServerProblem) -> FollowedList.Outcome {
             let outcome: FollowedList.Outcome
-            do throws(ApplyError) {
-                outcome = try followed.take(answer)
-            } catch {
+            do throws(ApplyError) { outcome = try followed.take(answer) } catch {
                 throw ServerProblem(title: "A changeset could not be applied", detail: "\(error)")
             }
             if case .elsewhere = outcome { throw ServerProblem.otherList }

@@ -7,7 +7,7 @@ final class OpenRequest: Sendable {
     typealias Reading =
         @Sendable (_ events: @escaping @Sendable (Data) -> Bool) async throws(ServerProblem) -> News.Item
 
-    private let news = Watched(News()) { !$0.isEmpty }
+    let news = Watched(News()) { !$0.isEmpty }
     private let task: Task<Void, Never>
 
     /// Makes a request that wakes a loop when it has news.
@@ -23,12 +23,6 @@ final class OpenRequest: Sendable {
     }
 
     deinit { task.cancel() }
-
-    /// When the last bytes of a stream arrived, if any have.
-    var lastHeard: TimeInterval? { news.value.lastHeard }
-
-    /// Whether there is news.
-    var hasNews: Bool { !news.value.isEmpty }
 
     /// Takes the next news, if there is any.
     func next() -> News.Outcome? { news.change { $0.next() } }
@@ -108,7 +102,7 @@ struct News: Sendable {
     private var queue: [Outcome] = []
     /// Whether no more news is wanted.
     private var isOver = false
-    /// When the last bytes arrived, if any have.
+    /// When the last bytes of a stream arrived, if any have.
     private(set) var lastHeard: TimeInterval?
 
     /// Whether there is nothing to read.

@@ -238,7 +238,7 @@ struct StreamTests {
             isCancelled.yield()
             return .unavailable
         }
-        #expect(request?.lastHeard == nil)
+        #expect(request?.news.value.lastHeard == nil)
         request = nil
         for await _ in cancelled { break }
     }

@@ -57,13 +57,10 @@
         public func show(
             _ update: ListUpdate, in view: UICollectionView, fill: @escaping UICollectionView.Filling = { _, _, _ in }
         ) {
-            update.show {
-                apply($0, animatingDifferences: true)
-            } reload: {
-                applySnapshotUsingReloadData($0)
-            } fill: {
-                view.fill($0, by: fill)
-            }
+            let snapshot = NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>(update)
+            guard let headers = update.changedHeaders else { return applySnapshotUsingReloadData(snapshot) }
+            apply(snapshot, animatingDifferences: true)
+            view.fill(headers, by: fill)
         }
     }
 
@@ -72,29 +69,21 @@
         public func show(
             _ update: ListUpdate, in view: UITableView, fill: @escaping UITableView.Filling = { _, _ in }
         ) {
-            update.show {
-                apply($0, animatingDifferences: true)
-            } reload: {
-                applySnapshotUsingReloadData($0)
-            } fill: {
-                view.fill($0, by: fill)
-            }
+            let snapshot = NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>(update)
+            guard let headers = update.changedHeaders else { return applySnapshotUsingReloadData(snapshot) }
+            apply(snapshot, animatingDifferences: true)
+            view.fill(headers, by: fill)
         }
     }
 
     extension ListUpdate {
-        /// Applies the update's snapshot, and fills changed headers, by their index in `list`.
-        @MainActor
-        fileprivate func show<Section: ListID, Item: ListID>(
-            apply: (NSDiffableDataSourceSnapshot<Section, Item>) -> Void,
-            reload: (NSDiffableDataSourceSnapshot<Section, Item>) -> Void, fill: (IndexSet) -> Void
-        ) {
-            // A reset does not say what has changed in rows that stay, so all cells are replaced.
-            if case .reset = change { return reload(NSDiffableDataSourceSnapshot(self)) }
-            apply(NSDiffableDataSourceSnapshot(self))
-            guard case .diffable(let arrangement) = change else { return }
+        /// The sections whose headers are to be filled again. Nil after a reset, which does not say what has changed in
+        /// rows that stay, so all cells are to be replaced.
+        fileprivate var changedHeaders: IndexSet? {
+            if case .reset = change { return nil }
+            guard case .diffable(let arrangement) = change else { return [] }
             let ids = Set(arrangement.reconfigureSections)
-            fill(IndexSet(list.sections.indices.filter { ids.contains(list.sections[$0].id) }))
+            return IndexSet(list.sections.indices.filter { ids.contains(list.sections[$0].id) })
         }
     }
 #endif

@@ -36,9 +36,7 @@ struct Members: Sendable {
 extension JSONSlice {
     /// Validates a text.
     init(checking json: consuming [UInt8]) throws(ApplyError) {
-        do throws(JSONError) {
-            self = try JSONText(json).slice
-        } catch {
+        do throws(JSONError) { self = try JSONText(json).slice } catch {
             throw ApplyError(.notJSON, error.reason.rawValue, at: error.offset)
         }
     }
@@ -125,10 +123,8 @@ struct Updated<Element: Sendable>: Sendable {
 }
 
 extension Updated where Element: ListElement {
-    private static var changes: [String] { ["patch", "append"] }
-
     init(_ value: JSONSlice) throws(ApplyError) {
-        members = try value.object(Element.members + Self.changes)
+        members = try value.object(Element.members + ["patch", "append"])
         element = try Element(members)
     }
 
