@@ -84,8 +84,7 @@ public struct ItemDecoder<Item: Decodable & Sendable> {
                 ListArrangement(
                     list: list, reload: arrangement.reload.filter { before[$0] != nil },
                     reconfigure: arrangement.reconfigure.filter { before[$0] != nil },
-                    reloadSections: arrangement.reloadSections,
-                    reconfigureSections: arrangement.reconfigureSections))
+                    reloadSections: arrangement.reloadSections, reconfigureSections: arrangement.reconfigureSections))
         }
         return ListUpdate(list: list, revision: update.revision, change: change, followed: update.followed)
     }

@@ -112,9 +112,7 @@ extension ListClient {
     ) async throws(ServerProblem) -> [UInt8] {
         var failures = 0
         while true {
-            do throws(ServerProblem) {
-                return try await answer(to: request)
-            } catch {
+            do throws(ServerProblem) { return try await answer(to: request) } catch {
                 let delay = backOff.pause(after: failures, retryAfter: error.retryAfter)
                 failures += 1
                 let isHopeless = !mayPass(error) || error.status == 404 || Task.isCancelled

@@ -155,9 +155,7 @@ extension ListClient {
         let name = session.addingPercentEncoding(withAllowedCharacters: characters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
         // In one order, so that caches find what others have asked for; but parts of an id stay in theirs.
-        let parameters = query.enumerated().sorted {
-            ($0.element.name, $0.offset) < ($1.element.name, $1.offset)
-        }
+        let parameters = query.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
         components.queryItems = parameters.compactMap { _, parameter in
             parameter.value.map { URLQueryItem(name: parameter.name, value: $0) }
         }
@@ -179,9 +177,7 @@ extension ListClient {
             let asksForDelta = content == .delta && connectivity.serverKnowsDelta.value
             do throws(ServerProblem) {
                 return try await read(by: mode, query, content == .delta && !asksForDelta ? .patch : content, events)
-            } catch {
-                guard error.status == 400, asksForDelta else { throw error }
-            }
+            } catch { if error.status != 400 || !asksForDelta { throw error } }
             connectivity.serverKnowsDelta.change { $0 = false }
             return try await read(by: mode, query, .patch, events)
         }
@@ -243,9 +239,7 @@ extension ListClient {
             }
             let carry = transport ?? { try await Carrier.shared.carry($0, events: events) }
             (body, response) = try await carry(request)
-        } catch {
-            throw ServerProblem(title: "No connection", detail: error.localizedDescription)
-        }
+        } catch { throw ServerProblem(title: "No connection", detail: error.localizedDescription) }
         guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "The answer is not HTTP") }
         guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, body) }
         return (body, response)

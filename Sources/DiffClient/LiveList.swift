@@ -36,8 +36,7 @@ public class ListModel<Item: Decodable & Sendable> {
     ///   - decoder: decodes contents.
     ///   - adopting: carries out each change, so that it can be animated.
     public init(
-        decoder: JSONDecoder = JSONDecoder(),
-        adopting: @escaping @MainActor (ListUpdate, () -> Void) -> Void = { $1() }
+        decoder: JSONDecoder = JSONDecoder(), adopting: @escaping @MainActor (ListUpdate, () -> Void) -> Void = { $1() }
     ) {
         self.decoder = ItemDecoder(decoder)
         adopt = adopting
@@ -90,9 +89,7 @@ public class ListModel<Item: Decodable & Sendable> {
                 followed = update.followed
                 show(by: update.change)
             }
-        } catch {
-            state.status = .stopped(error as? ServerProblem ?? ServerProblem(title: "\(error)"))
-        }
+        } catch { state.status = .stopped(error as? ServerProblem ?? ServerProblem(title: "\(error)")) }
     }
 
     /// Shows edits at once, before the first suspension, and sends them to the session. If they are refused, the
@@ -136,9 +133,7 @@ public class ListModel<Item: Decodable & Sendable> {
         adopt(update) { (state.update, state.sections, state.failures) = (update, sections, decoder.failures) }
     }
 
-    private func showPending() {
-        if let pending = client?.pending, pending != self.pending { state.pending = pending }
-    }
+    private func showPending() { if let pending = client?.pending, pending != self.pending { state.pending = pending } }
 }
 
 /// A list for a view that follows a session.

@@ -48,9 +48,7 @@ final class PendingEdits: Sendable {
     }
 
     /// Whether some answered edits are not known to be in a list.
-    func isAnswered(beyond followed: FollowedList) -> Bool {
-        pending(for: followed).contains { $0.answer != nil }
-    }
+    func isAnswered(beyond followed: FollowedList) -> Bool { pending(for: followed).contains { $0.answer != nil } }
 
     /// The edits that are not answered.
     var waiting: ListClient.Pending {
@@ -58,9 +56,7 @@ final class PendingEdits: Sendable {
         return ListClient.Pending(count: batches.count, ids: Set(batches.flatMap(\.ids)))
     }
 
-    private func pending(for followed: FollowedList) -> [Batch] {
-        edits.value.batches.filter { !$0.isIn(followed) }
-    }
+    private func pending(for followed: FollowedList) -> [Batch] { edits.value.batches.filter { !$0.isIn(followed) } }
 
     /// Shows edits, and sends them once earlier ones have been answered. Returns a function that waits for the answer's
     /// revision; if its task is cancelled, the edits are abandoned and no longer shown.

@@ -53,9 +53,7 @@ public struct IndexBatch: Sendable {
 
 extension IndexBatch: CustomStringConvertible {
     /// The operations with their indexes: `deleted [0,1]; moved [0,2] → [0,0]`.
-    public var description: String {
-        (sections.texts.map { "sections \($0)" } + items.texts).joined(separator: "; ")
-    }
+    public var description: String { (sections.texts.map { "sections \($0)" } + items.texts).joined(separator: "; ") }
 }
 
 extension IndexBatch.Operations where Index: ListIndex {

@@ -65,8 +65,7 @@ extension FollowedList.Outcome {
     func marks(from before: RowList, to after: RowList) -> Marks {
         var (rows, sections): ([ListStage.Redrawn], [ListStage.Redrawn]) = ([], [])
         switch self {
-        case .changed(let stages):
-            (rows, sections) = (stages.flatMap(\.redrawnRows), stages.flatMap(\.redrawnSections))
+        case .changed(let stages): (rows, sections) = (stages.flatMap(\.redrawnRows), stages.flatMap(\.redrawnSections))
         case .arranged(let arrangement):
             rows = arrangement.reload.map { ($0, .reload) } + arrangement.reconfigure.map { ($0, .reconfigure) }
             sections = arrangement.reloadSections.map { ($0, .reload) }

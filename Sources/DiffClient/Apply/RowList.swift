@@ -63,9 +63,7 @@ public struct RowList: Sendable, Equatable {
     /// Reads the `state` of a reset: sections with rows, not nested. O(n).
     ///
     /// - Throws: `ApplyError` if it is anything else, or if it has an id twice.
-    public init(state json: consuming [UInt8]) throws(ApplyError) {
-        try self.init(state: JSONSlice(checking: json))
-    }
+    public init(state json: consuming [UInt8]) throws(ApplyError) { try self.init(state: JSONSlice(checking: json)) }
 
     init(state: JSONSlice) throws(ApplyError) {
         let members = try state.object(["content", "sections"])

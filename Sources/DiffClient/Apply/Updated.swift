@@ -44,9 +44,7 @@ extension JSONSlice {
     /// The members of an object, which may have only these.
     func object(_ names: [String]) throws(ApplyError) -> Members {
         guard let values = members else { throw wrong("an object is expected") }
-        for (name, value) in values where !names.contains(name) {
-            throw value.wrong("unknown member \"\(name)\"")
-        }
+        for (name, value) in values where !names.contains(name) { throw value.wrong("unknown member \"\(name)\"") }
         return Members(owner: self, values: values)
     }
 

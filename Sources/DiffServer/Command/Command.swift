@@ -285,8 +285,7 @@ struct TokenCommand: CommandOptions {
                     "--client-id", "NAME", "the client it is for, which gets Idempotency-Keys of its own",
                     "is not a name of 1 to \(Token.clientBytes.upperBound) bytes", \.client
                 ) { Token.clientBytes.contains($0.utf8.count) ? $0 : nil },
-                .time(
-                    "--ttl", "lifetime, from 1s to 7d", \.life, .seconds(1)...OptionRange.times.upperBound),
+                .time("--ttl", "lifetime, from 1s to 7d", \.life, .seconds(1)...OptionRange.times.upperBound),
                 .text("--token-secret-file", "FILE", "the file with the server's secret", \.secretFile),
                 .tokenSecret(
                     "the secret itself, which ps shows to every user; or set DIFFSERVER_TOKEN_SECRET or "

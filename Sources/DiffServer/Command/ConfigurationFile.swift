@@ -51,8 +51,7 @@ package struct ConfigurationFile: Sendable {
     func differences(from other: ConfigurationFile) -> [String] {
         Options.all.map(\.flag).filter { flag in
             !Options.switchable.contains(flag) && values(of: flag).map(\.text) != other.values(of: flag).map(\.text)
-        }
-        .map(Self.member)
+        }.map(Self.member)
     }
 
     /// The member for a flag: `maxBody` for `--max-body`.

@@ -107,9 +107,7 @@ extension StateShape {
 
 extension StateShape.Member {
     /// On the command line: `--section-id-at` for `sectionIdAt`.
-    package var flag: String {
-        rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() }
-    }
+    package var flag: String { rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() } }
 
     /// Its placeholder, nil for a switch, and its help.
     fileprivate var usage: (value: String?, help: String) {

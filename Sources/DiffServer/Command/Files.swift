@@ -2,9 +2,7 @@ import CDiffSystem
 
 /// Whole files.
 package enum Files {
-    package struct Failure: Error {
-        package let reason: String
-    }
+    package struct Failure: Error { package let reason: String }
 
     /// The text of a kernel file; empty if it cannot be read.
     static func text(_ path: String) -> String {

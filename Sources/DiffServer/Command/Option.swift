@@ -119,9 +119,7 @@ extension Option {
     static func optional<Value>(
         _ flag: String, _ value: String, _ help: String, _ fault: String,
         _ path: WritableKeyPath<Target, Value?> & Sendable, _ read: @escaping @Sendable (String) -> Value?
-    ) -> Option {
-        .value(flag, value, help, fault, path) { read($0).map(Optional.some) }
-    }
+    ) -> Option { .value(flag, value, help, fault, path) { read($0).map(Optional.some) } }
 
     /// May be repeated. In the environment, commas separate the values.
     static func list<Value>(
@@ -139,9 +137,7 @@ extension Option {
     /// Any text that is not empty.
     package static func text(
         _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Target, String?> & Sendable
-    ) -> Option {
-        .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 }
-    }
+    ) -> Option { .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 } }
 
     package static func toggle(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Bool> & Sendable
@@ -160,9 +156,7 @@ extension Option {
     static func count(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int?> & Sendable,
         _ range: ClosedRange<Int> = OptionRange.counts
-    ) -> Option {
-        .optional(flag, "COUNT", help, OptionRange.fault(range), path) { range.checked(Int($0)) }
-    }
+    ) -> Option { .optional(flag, "COUNT", help, OptionRange.fault(range), path) { range.checked(Int($0)) } }
 
     static func bytes(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int> & Sendable,
@@ -185,17 +179,14 @@ extension Option {
     static func time(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Duration?> & Sendable,
         _ range: ClosedRange<Duration> = OptionRange.times
-    ) -> Option {
-        .optional(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) }
-    }
+    ) -> Option { .optional(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) } }
 
     /// The headers of a request, `NAME: VALUE`.
     package static func headers(_ path: WritableKeyPath<Target, [String]> & Sendable) -> Option {
         Option(
             flag: "--header", value: "'NAME: VALUE'",
             help: "a header to send to the URL; may be repeated. A secret is named by its variable: "
-                + "'Authorization: env:TOKEN'",
-            fault: "is not NAME: VALUE", isSecret: true
+                + "'Authorization: env:TOKEN'", fault: "is not NAME: VALUE", isSecret: true
         ) {
             $0[keyPath: path].append($1)
             return $1.contains(":")

@@ -48,8 +48,7 @@ extension Options: CommandOptions {
             from disk has none, so serve it by --page
             """, \.origins
         ) { CrossOrigin.isOrigin($0) ? $0 : nil },
-        .text(
-            "--page", "FILE", "an HTML page of your own, served at /page; read again at each request", \.pagePath),
+        .text("--page", "FILE", "an HTML page of your own, served at /page; read again at each request", \.pagePath),
         .text(
             "--tls-certificate", "FILE", "PEM file: the server's certificate and its chain; read again when it changes",
             \.certificate),
@@ -86,8 +85,7 @@ extension Options: CommandOptions {
             help: "memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, "
                 + "redis-sentinel://HOSTS/NAME, redis-cluster://HOSTS",
             fault: "is not memory, sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME "
-                + "or redis-cluster://HOSTS",
-            isSecret: true
+                + "or redis-cluster://HOSTS", isSecret: true
         ) {
             $0.store = $0.parts?.store($1)
             return $0.store != nil || $1 == "memory"
@@ -102,8 +100,7 @@ extension Options: CommandOptions {
         .count(
             "--store-replicas",
             "replicas of Redis, up to 16, that must have a write within a second; otherwise the answer is 503, "
-                + "and the write may stand",
-            \.storeReplicas, 0...16),
+                + "and the write may stand", \.storeReplicas, 0...16),
         .optional(
             "--store-prefix", "TEXT",
             "what the names of all keys and channels in Redis begin with (default diffserver:)",
@@ -125,8 +122,7 @@ extension Options: CommandOptions {
         .text(
             "--digest-key", "TEXT",
             "key of the digests in revisions; must be the same on all nodes that share sessions "
-                + "(required with Redis; default: the database's, else random at each start)",
-            \.digestKey
+                + "(required with Redis; default: the database's, else random at each start)", \.digestKey
         ).keptSecret(),
     ]
 
@@ -141,8 +137,7 @@ extension Options: CommandOptions {
     private static let requests: [Option<Options>] = [
         .count("--rate", "requests per second per key or token (default no limit)", \.service.rate),
         .count(
-            "--peer-rate", "requests per second per IPv4 address or IPv6 /64 (default no limit)",
-            \.service.peerRate),
+            "--peer-rate", "requests per second per IPv4 address or IPv6 /64 (default no limit)", \.service.peerRate),
         .bytes(
             "--max-body", "size of a request's body, compressed or not, at most 1 GiB", \.service.maxBodyBytes,
             1...1 << 30),
@@ -183,8 +178,7 @@ extension Options: CommandOptions {
             \.configPath),
         .toggle(
             "--check", "check the options, the files that they name and the store, without serving; then exit",
-            \.checksOnly
-        ),
+            \.checksOnly),
         .time(
             "--drain-delay",
             "how long the server keeps serving after SIGTERM while /readyz fails, so that balancers notice; at most 1h",

@@ -168,9 +168,7 @@ extension Options {
 
     private mutating func readSecrets() throws(UsageError) {
         if let keyFile { fileKeys = try Self.keys(in: keyFile, warnings: &warnings) }
-        if let metricsKeyFile {
-            metricsKeys = try Self.keys(in: metricsKeyFile, forMetrics: true, warnings: &warnings)
-        }
+        if let metricsKeyFile { metricsKeys = try Self.keys(in: metricsKeyFile, forMetrics: true, warnings: &warnings) }
         if let tokenSecretFile {
             tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, given: tokenSecrets, warnings: &warnings)
         }

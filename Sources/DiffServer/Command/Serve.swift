@@ -75,9 +75,7 @@ package enum Serve {
     }
 
     /// Waits for a signal that ends the process, and meanwhile reads again what has changed.
-    private static func wait(
-        for signals: Signals, reloading all: [Reloadable], _ service: DiffService
-    ) -> Int32 {
+    private static func wait(for signals: Signals, reloading all: [Reloadable], _ service: DiffService) -> Int32 {
         var interval = lookInterval
         while true {
             switch signals.wait(until: .now + interval) {
@@ -104,8 +102,7 @@ package enum Serve {
                 let request = finding.request.map { "\($0.method.name) \($0.instance)" }
                 journal.log(
                     "event loop \(finding.loop) stuck for \(finding.time / .seconds(1)) s; exiting with status 70",
-                    level: "error",
-                    [("request", .text(request ?? "none"))])
+                    level: "error", [("request", .text(request ?? "none"))])
             }
             end(stuckStatus)
         }
@@ -214,8 +211,7 @@ package enum Serve {
                 return nil
             },
             Reloadable("lists", options.listsPath, and: { upstream?.secretFiles() ?? [] }) {
-                (path, _) throws(UsageError) in
-                Self.count(try upstream?.replace(path) ?? 0, "list")
+                (path, _) throws(UsageError) in Self.count(try upstream?.replace(path) ?? 0, "list")
             },
             Reloadable("keys", options.keyFile) { (path, warnings) throws(UsageError) in
                 let (ring, keys) = (service.access.keys, try Options.keys(in: path, warnings: &warnings))

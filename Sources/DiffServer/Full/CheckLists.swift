@@ -51,9 +51,7 @@ struct CheckLists: AddedCommand {
     /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.
     func run(environment: @escaping Environment) -> Never {
         let file: ListsFile
-        do throws(UsageError) { file = try ListsFile(path, environment) } catch {
-            fail(error, status: 1)
-        }
+        do throws(UsageError) { file = try ListsFile(path, environment) } catch { fail(error, status: 1) }
         let failures = tries ? failures(file) : 0
         if failures > 0 { end(1) }
         print("\(path): \(Serve.count(file.count, "list")), no faults")

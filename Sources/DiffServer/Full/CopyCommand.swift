@@ -83,9 +83,7 @@ struct CopyCommand: AddedCommand {
     }
 
     /// The options of `serve` that a side has, as `--from-ca`.
-    private static func options(
-        _ side: String, _ path: WritableKeyPath<Self, Options> & Sendable
-    ) -> [Option<Self>] {
+    private static func options(_ side: String, _ path: WritableKeyPath<Self, Options> & Sendable) -> [Option<Self>] {
         Options.all.filter { ["--store-prefix", "--store-password-file", "--store-ca"].contains($0.flag) }.map {
             $0.within(path, as: $0.flag.replacing("--store", with: side))
         }

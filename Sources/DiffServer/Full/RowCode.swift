@@ -9,9 +9,7 @@ enum RowLanguage: String, CaseIterable {
     case ts, swift, kotlin
 
     /// Names that a member must not have, and those that must be quoted to be one.
-    fileprivate var refusedMembers: Set<String> {
-        self == .swift ? typeNames.union(["self", "init"]) : []
-    }
+    fileprivate var refusedMembers: Set<String> { self == .swift ? typeNames.union(["self", "init"]) : [] }
 
     fileprivate var keywords: Set<String> {
         let words =

@@ -76,8 +76,7 @@ struct ShapeCommand: AddedCommand {
 
     /// Prints the type of the rows, and ends.
     private func tell(_ language: RowLanguage, _ shape: StateShape, _ document: inout StateDocument) -> Never {
-        guard let reading = try? document.state(shape, limits: StateLimits()),
-            let type = RowType(of: reading.snapshot)
+        guard let reading = try? document.state(shape, limits: StateLimits()), let type = RowType(of: reading.snapshot)
         else { fail("\(source): its rows have ids alone, and no contents to have a type") }
         guard let code = type.code(in: language) else {
             fail("\(source): the contents of its rows do not tell one type")

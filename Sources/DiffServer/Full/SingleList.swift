@@ -68,9 +68,7 @@ struct SingleList: Sendable {
     /// The answer of the URL.
     func fetch(environment: @escaping Environment) throws(UsageError) -> SourceProbe.Answer {
         guard let list = try file(environment: environment).list(of: name), let feed = list.definition.feeds.first
-        else {
-            preconditionFailure("a file of this list alone")
-        }
+        else { preconditionFailure("a file of this list alone") }
         do throws(Transfer.Failure) { return try SourceProbe.ask(list, feed) } catch { fail("\(url): \(error.reason)") }
     }
 }

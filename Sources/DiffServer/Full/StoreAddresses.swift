@@ -35,8 +35,7 @@ struct SQLiteAddress: StoreAddress {
     }
 
     func archive(_ options: Options, isSource: Bool) throws(StoreError) -> any SessionArchive {
-        try SQLiteArchive(
-            path: path, digestKey: options.digestKey, newKey: Digests.randomKey(), isSource: isSource)
+        try SQLiteArchive(path: path, digestKey: options.digestKey, newKey: Digests.randomKey(), isSource: isSource)
     }
 }
 

@@ -134,9 +134,7 @@ struct WatchCommand: AddedCommand {
     ///
     /// - Parameter key: the one made for this server, which the line for curl holds; a configured one is known only by
     ///   its hash.
-    private func tell(
-        _ list: SingleList, _ addresses: [SocketAddress], _ key: String?, _ environment: Environment
-    ) {
+    private func tell(_ list: SingleList, _ addresses: [SocketAddress], _ key: String?, _ environment: Environment) {
         let scheme = server.certificate == nil ? "http" : "https"
         guard let base = addresses.lazy.compactMap(\.url).first.map({ "\(scheme)://\($0)" }) else { return }
         let secret = key ?? (server.allKeys.isEmpty ? nil : "$KEY")
