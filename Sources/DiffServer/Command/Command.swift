@@ -8,19 +8,6 @@ import SnapshotKit
 /// Looks up a variable.
 package typealias Environment = (String) -> String?
 
-/// The command that a command line asks for.
-enum Command {
-    case serve(Options)
-    case diff(DiffCommand)
-    case key(name: String)
-    case token(TokenCommand)
-    case healthCheck(Options)
-    case added(any AddedCommand)
-    case help(Help.Topic)
-    case completion(Completion.Shell)
-    case version
-}
-
 /// A command line that cannot be carried out, in words for a person; the exit status is 2.
 package struct UsageError: Error {
     package let message: String
@@ -41,41 +28,42 @@ private let elsewhere = [
     "--cors": "--origin", "--cert": "--tls-certificate",
 ]
 
-extension Command {
-    /// Reads arguments (without the program's name) and the environment. Flags win over variables.
-    ///
-    /// - Parameters:
-    ///   - group: limits the default of `--memory`.
-    ///   - first: the command line of process 1, each word ended by a zero byte; nil to read it.
-    init(
-        _ arguments: [String], _ parts: (any Parts.Type)?, environment: @escaping Environment,
-        group: ControlGroup = ControlGroup(), first: String? = nil
-    ) throws(UsageError) {
-        let topic = try Self.topic(arguments)
+extension Program {
+    /// What a command line (without the program's name) asks for, to be run. Flags win over variables.
+    static func command(
+        _ arguments: [String], _ parts: (any Parts.Type)?, _ variables: [String: String]
+    ) throws(UsageError) -> () throws(UsageError) -> Void {
+        let topic = try topic(arguments)
         if parts == nil, let topic = topic ?? arguments.first.flatMap(Help.Topic.init), topic.isAdded {
             throw .needsParts(topic.rawValue)
         }
-        if let topic {
-            self = .help(topic)
-            return
-        }
-        let rest = Array(arguments.dropFirst())
-        let defaults = Self.defaults(parts, group)
-        switch arguments.first ?? "serve" {
-        case let flag where flag.hasPrefix("--") && flag != "--version":
-            self = .serve(try Self.options(arguments, environment, defaults).checked(environment: environment))
-        case "serve": self = .serve(try Self.options(rest, environment, defaults).checked(environment: environment))
-        case "key": self = try Self.key(rest)
-        case "token": self = .token(try TokenCommand(rest, environment))
-        case "healthcheck": self = .healthCheck(try Self.healthCheck(rest, first, environment, defaults))
-        case "diff": self = .diff(try DiffCommand(rest))
-        case "completion": self = .completion(try Completion.Shell(rest))
-        case "version", "--version", "-V": self = .version
-        case let other:
-            guard let added = parts?.commands.first(where: { $0.topic.rawValue == other }) else {
-                throw UsageError("unknown command \"\(other)\"; see diffserver help")
+        if let topic { return { print(lines: String(Help(parts: parts).text(of: topic).dropLast())) } }
+        let (name, rest) = (arguments.first ?? "serve", Array(arguments.dropFirst()))
+        let environment: Environment = { variables[$0] }
+        let defaults = Options(parts)
+        switch name {
+        case "version", "--version", "-V": return { print("diffserver \(Version.text)") }
+        case "serve",
+            _ where name.hasPrefix("--"):
+            let words = name == "serve" ? rest : arguments
+            var options = try defaults.reading(words, environment).checked(environment: environment)
+            options.warnings += Options.misspelt(variables.keys)
+            return { [options] in if options.checksOnly { ServeCheck.run(options) } else { Serve.run(options) } }
+        case "key": return { [name = try KeyCommand.name(rest)] in KeyCommand.run(name: name) }
+        case "token": return { [token = try TokenCommand(rest, environment)] in token.run() }
+        case "healthcheck":
+            return { [options = try HealthCheck.options(rest, environment, defaults)] in HealthCheck.run(options) }
+        case "diff": return { [diff = try DiffCommand(rest)] in diff.run() }
+        case "completion":
+            return { [shell = try Completion.Shell(rest)] in
+                print(Completion(parts: parts).script(for: shell), terminator: "")
             }
-            self = .added(try added.init(rest, environment: environment, defaults: defaults))
+        default:
+            guard let added = parts?.commands.first(where: { $0.topic.rawValue == name }) else {
+                throw UsageError("unknown command \"\(name)\"; see diffserver help")
+            }
+            let command = try added.init(rest, environment: environment, defaults: defaults)
+            return { () throws(UsageError) in try command.run(environment: environment) }
         }
     }
 
@@ -90,42 +78,22 @@ extension Command {
         if place == 0 { return .overview }
         return Help.Topic(rawValue: arguments[0]) ?? (arguments[0].hasPrefix("--") ? .serve : .overview)
     }
+}
 
-    private static func options(
-        _ arguments: [String], _ environment: Environment, _ defaults: Options
-    ) throws(UsageError) -> Options {
-        var options = defaults
+extension Options {
+    /// The defaults. Sessions take at most half of the control group's memory.
+    init(_ parts: (any Parts.Type)?, in group: ControlGroup = ControlGroup()) {
+        self.init()
+        self.parts = parts
+        if let limit = group.memoryLimit { tableBounds.bytes = min(tableBounds.bytes, limit / 2) }
+    }
+
+    /// These with what the arguments of `serve` and the environment say.
+    func reading(_ arguments: [String], _ environment: Environment) throws(UsageError) -> Options {
+        var options = self
         let others = try options.read(arguments, environment, server: \.self)
-        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Options.topic.pointer)") }
+        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }
         return options
-    }
-
-    /// A health check's own options; without any those of the server that is the container's first process.
-    private static func healthCheck(
-        _ arguments: [String], _ first: String?, _ environment: Environment, _ defaults: Options
-    ) throws(UsageError) -> Options {
-        if arguments.isEmpty {
-            let server = HealthCheck.arguments(in: first ?? Files.text("/proc/1/cmdline"))
-            // It may be another command.
-            do throws(UsageError) { return try options(server, environment, defaults) } catch {}
-        }
-        return try options(arguments, environment, defaults)
-    }
-
-    private static func defaults(_ parts: (any Parts.Type)?, _ group: ControlGroup) -> Options {
-        var options = Options()
-        options.parts = parts
-        if let limit = group.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
-        return options
-    }
-
-    private static func key(_ arguments: [String]) throws(UsageError) -> Command {
-        if let option = arguments.first(where: { $0.hasPrefix("-") }) {
-            throw UsageError("unknown option \"\(option)\"; \(Help.Topic.key.pointer)")
-        }
-        guard arguments.count <= 1 else { throw UsageError("key takes at most one name; \(Help.Topic.key.pointer)") }
-        guard arguments.first?.contains(":") != true else { throw UsageError("a key's name cannot contain a colon") }
-        return .key(name: arguments.first ?? "writer")
     }
 }
 
@@ -221,6 +189,15 @@ extension CommandOptions {
 
 /// `diffserver key`: makes a writer's key, without a server.
 enum KeyCommand {
+    static func name(_ arguments: [String]) throws(UsageError) -> String {
+        if let option = arguments.first(where: { $0.hasPrefix("-") }) {
+            throw UsageError("unknown option \"\(option)\"; \(Help.Topic.key.pointer)")
+        }
+        guard arguments.count <= 1 else { throw UsageError("key takes at most one name; \(Help.Topic.key.pointer)") }
+        guard arguments.first?.contains(":") != true else { throw UsageError("a key's name cannot contain a colon") }
+        return arguments.first ?? "writer"
+    }
+
     /// Makes the secret for the client, and the option for the server.
     static func run(name: String) {
         let secret = KeyRing.newSecret()
@@ -315,6 +292,20 @@ enum HealthCheck {
         }
         let arguments = words[(program + 1)...]
         return Array(arguments.first == "serve" ? arguments.dropFirst() : arguments)
+    }
+
+    /// Its own options; without any those of the server that is the container's first process.
+    ///
+    /// - Parameter first: that process's command line, each word ended by a zero byte.
+    static func options(
+        _ arguments: [String], _ environment: Environment, _ defaults: Options,
+        first: String = Files.text("/proc/1/cmdline")
+    ) throws(UsageError) -> Options {
+        if arguments.isEmpty {
+            // It may be another command.
+            do throws(UsageError) { return try defaults.reading(Self.arguments(in: first), environment) } catch {}
+        }
+        return try defaults.reading(arguments, environment)
     }
 
     static func run(_ options: Options) -> Never {

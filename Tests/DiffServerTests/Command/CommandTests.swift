@@ -13,12 +13,7 @@ import Testing
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     private func options(_ arguments: [String], _ variables: [String: String] = [:]) throws -> Options {
-        guard
-            case .serve(let options) = try Command(["serve"] + arguments, AllParts.self, environment: { variables[$0] })
-        else {
-            preconditionFailure("serve is serve")
-        }
-        return options
+        try Options(AllParts.self).reading(arguments) { variables[$0] }.checked { variables[$0] }
     }
 
     /// The message that ends the start; nil if there is none.
@@ -40,13 +35,8 @@ import Testing
             ("/sbin/init\0--listen\0:9000\0", [], ":8000"), ("", [], ":8000"),
         ])
     func firstProcess(commandLine: String, own: [String], address: String) throws {
-        let command = try Command(
-            ["healthcheck"] + own, AllParts.self, environment: { $0 == "DIFFSERVER_LISTEN" ? ":8000" : nil },
-            first: commandLine)
-        guard case .healthCheck(let options) = command else {
-            Issue.record("no health check")
-            return
-        }
+        let options = try HealthCheck.options(
+            own, { $0 == "DIFFSERVER_LISTEN" ? ":8000" : nil }, Options(AllParts.self), first: commandLine)
         #expect(options.listen.map(\.description) == [address])
     }
 
@@ -172,7 +162,7 @@ import Testing
             #expect(try self.options([]).lists == nil)
             for arguments in [[], [path, path]] {
                 #expect(throws: UsageError.self) {
-                    try Command(["check-lists"] + arguments, AllParts.self, environment: { _ in nil })
+                    try Program.command(["check-lists"] + arguments, AllParts.self, [:])
                 }
             }
         }

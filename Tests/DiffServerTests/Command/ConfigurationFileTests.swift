@@ -21,10 +21,7 @@ import Testing
         _ text: String, _ arguments: [String] = [], _ variables: [String: String] = [:]
     ) throws -> Options {
         try withFile(text) {
-            let command = try Command(
-                ["serve", "--config", $0] + arguments, AllParts.self, environment: { variables[$0] })
-            guard case .serve(let options) = command else { preconditionFailure("serve is serve") }
-            return options
+            try Options(AllParts.self).reading(["--config", $0] + arguments) { variables[$0] }.checked { variables[$0] }
         }
     }
 

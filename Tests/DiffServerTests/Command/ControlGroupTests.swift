@@ -57,12 +57,7 @@ import Testing
         _ limit: String, _ arguments: [String], _ bytes: Int
     ) throws {
         let group = try group([Self.two + "/memory.max": limit])
-        guard
-            case .serve(let options) = try Command(["serve"] + arguments, nil, environment: { _ in nil }, group: group)
-        else {
-            Issue.record("not to be served")
-            return
-        }
+        let options = try Options(nil, in: group).reading(arguments) { _ in nil }
         #expect(options.tableBounds.bytes == bytes)
     }
 }

@@ -10,7 +10,7 @@ import Testing
         _ arguments: [String], _ variables: [String: String] = [:], _ parts: (any Parts.Type)? = nil
     ) -> String? {
         do throws(UsageError) {
-            _ = try Command(arguments, parts, environment: { variables[$0] })
+            _ = try Program.command(arguments, parts, variables)
             return nil
         } catch { return error.message }
     }
