@@ -31,10 +31,8 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// By task identifier. Protected by the lock.
     private var answers: [Int: Answer] = [:]
 
-    /// Sends a request, and returns its answer. Ends early if the task is cancelled.
-    ///
-    /// - Parameter events: takes the bytes of a stream of events, until it returns false; the body does not contain
-    ///   them.
+    /// Sends a request, and returns its answer. Ends early if the task is cancelled. The bytes of a stream of events go
+    /// to `events`, until it returns false, and not into the body.
     func carry(_ request: URLRequest, events: (@Sendable (Data) -> Bool)? = nil) async throws -> (Data, URLResponse) {
         let task = Self.session.dataTask(with: request)
         return try await withTaskCancellationHandler {

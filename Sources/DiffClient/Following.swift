@@ -114,9 +114,7 @@ struct Following: Sendable {
 
     // MARK: Events
 
-    /// The request has brought an answer that fits; then a poll is over.
-    ///
-    /// - Parameter isNews: whether the answer changed what is shown.
+    /// The request has brought an answer that fits, and perhaps changed what is shown; then a poll is over.
     mutating func succeeded(at now: TimeInterval, isNews: Bool) {
         failures = 0
         guard let request, case .poll(let wait) = request.mode else {

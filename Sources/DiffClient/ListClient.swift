@@ -223,9 +223,7 @@ extension ListClient {
         return [UInt8](body)
     }
 
-    /// Sends a request with the token.
-    ///
-    /// - Throws: `ServerProblem` unless it succeeded.
+    /// Sends a request with the token. Any status but success is an error.
     private func exchange(
         _ request: URLRequest, accepting type: String, _ events: (@Sendable (Data) -> Bool)? = nil
     ) async throws(ServerProblem) -> (Data, HTTPURLResponse) {

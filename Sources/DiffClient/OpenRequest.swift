@@ -48,13 +48,13 @@ struct Alarm: Sendable {
 
 /// A value that changes while loops wait for it.
 final class Watched<Value: Sendable>: @unchecked Sendable {
+    /// Whether a change wakes the loops.
     private let isDue: @Sendable (Value) -> Bool
     private let lock = NSLock()
     // Protected by the lock.
     private var current: Value
     private var bells: [AsyncStream<Void>.Continuation] = []
 
-    /// - Parameter isDue: whether a change wakes the loops.
     init(_ value: Value, wakesIf isDue: @escaping @Sendable (Value) -> Bool = { _ in true }) {
         (current, self.isDue) = (value, isDue)
     }

@@ -58,10 +58,8 @@ final class PendingEdits: Sendable {
 
     private func pending(for followed: FollowedList) -> [Batch] { edits.value.batches.filter { !$0.isIn(followed) } }
 
-    /// Shows edits, and sends them once earlier ones have been answered. Returns a function that waits for the answer's
+    /// Shows edits, and posts them once earlier ones have been answered. Returns a function that waits for the answer's
     /// revision; if its task is cancelled, the edits are abandoned and no longer shown.
-    ///
-    /// - Parameter post: sends them, and returns the revision.
     func begin(
         _ json: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String
     ) -> () async throws(ServerProblem) -> String {

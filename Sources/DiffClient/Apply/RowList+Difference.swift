@@ -5,9 +5,7 @@
 import SnapshotKit
 
 extension RowList {
-    /// The change from this list to another, with the fewest operations. O(n log n).
-    ///
-    /// - Parameter marks: what else to draw again.
+    /// The change from this list to another, with the fewest operations, and with what else to draw again. O(n log n).
     func change(to next: RowList, in form: ListClient.Form, marks: Marks = .none) -> ListUpdate.Change {
         if case .keyed = form { return .keyed }
         do {

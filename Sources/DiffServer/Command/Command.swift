@@ -43,8 +43,7 @@ extension Program {
         let defaults = Options(parts)
         switch name {
         case "version", "--version", "-V": return { print("diffserver \(Version.text)") }
-        case "serve",
-            _ where name.hasPrefix("--"):
+        case _ where name == "serve" || name.hasPrefix("--"):
             let words = name == "serve" ? rest : arguments
             var options = try defaults.reading(words, environment).checked(environment: environment)
             options.warnings += Options.misspelt(variables.keys)
@@ -126,9 +125,7 @@ extension CommandOptions {
         return others
     }
 
-    /// The same, with the file that `--config` names.
-    ///
-    /// - Parameter server: the options of `serve` among these.
+    /// The same, with the file that `--config` names, for the options of `serve` among these.
     package mutating func read(
         _ arguments: [String], _ environment: Environment, server: WritableKeyPath<Self, Options>
     ) throws(UsageError) -> [String] {
@@ -294,9 +291,7 @@ enum HealthCheck {
         return Array(arguments.first == "serve" ? arguments.dropFirst() : arguments)
     }
 
-    /// Its own options; without any those of the server that is the container's first process.
-    ///
-    /// - Parameter first: that process's command line, each word ended by a zero byte.
+    /// Its own options; without any those of the server that is the container's first process, by its command line.
     static func options(
         _ arguments: [String], _ environment: Environment, _ defaults: Options,
         first: String = Files.text("/proc/1/cmdline")

@@ -9,9 +9,7 @@ package enum Files {
         do throws(Failure) { return String(decoding: try read(path), as: UTF8.self) } catch { return "" }
     }
 
-    /// Reads a file that an option names.
-    ///
-    /// - Parameter fault: precedes the reason in an error.
+    /// Reads a file that an option names. The fault precedes the reason in an error.
     package static func read(_ path: String, atMost limit: Int, fault: String) throws(UsageError) -> [UInt8] {
         do throws(Failure) { return try read(path, atMost: limit) } catch {
             throw UsageError("\(fault): \(error.reason)")
@@ -23,9 +21,7 @@ package enum Files {
         do throws(Failure) { return try read(path) } catch { fail("\(path): \(error.reason)") }
     }
 
-    /// - Parameters:
-    ///   - path: `-` is standard input.
-    ///   - limit: in bytes. Reading a longer file fails.
+    /// Reads a file, or with `-` standard input. More bytes than the limit are an error.
     package static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }

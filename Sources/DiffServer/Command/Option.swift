@@ -193,9 +193,7 @@ extension Option {
         }
     }
 
-    /// One of a few words.
-    ///
-    /// - Parameter value: the placeholder, if not the words themselves.
+    /// One of a few words, which are the placeholder if there is no other.
     static func choice<Value: RawRepresentable & CaseIterable & Sendable>(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Value> & Sendable, _ value: String? = nil
     ) -> Option where Value.RawValue == String {

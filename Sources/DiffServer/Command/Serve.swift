@@ -5,9 +5,7 @@ import HTTPCore
 
 /// `diffserver serve`: from options to a running server, and to its end.
 package enum Serve {
-    /// Runs until a signal ends the process.
-    ///
-    /// - Parameter ready: called once the server can be reached, with its addresses and the key that was made for it.
+    /// Runs until a signal ends the process. Calls `ready` once the server can be reached, with the key made for it.
     package static func run(
         _ options: Options, ready: (_ addresses: [SocketAddress], _ key: String?) -> Void = { _, _ in }
     ) -> Never {
@@ -127,14 +125,10 @@ package enum Serve {
         private var seen: [String: FileStamp] = [:]
         /// Why it could not be read; nil if it was.
         var fault: String?
-        /// Reads it, and replaces the old one.
-        ///
-        /// - Returns: how much was read, in words; nil if there is nothing to count.
+        /// Reads it, and replaces the old one. Returns how much was read, in words; nil if there is nothing to count.
         let read: (_ warnings: inout [String]) throws(UsageError) -> String?
 
-        /// - Parameters:
-        ///   - path: nil if there is no such file.
-        ///   - others: files that belong to it.
+        /// Nil without a path. Other files may belong to it.
         init?(
             _ name: String, _ path: String?, and others: @escaping () -> [String] = { [] },
             _ read: @escaping (_ path: String, _ warnings: inout [String]) throws(UsageError) -> String?

@@ -5,9 +5,7 @@ import HTTPCore
 /// `diffserver serve --check`: whether a server with these options could start now and write to its store. It does not
 /// listen, and a server with the same options may be running.
 enum ServeCheck {
-    /// Prints a line for each check, and ends with 0, or with 1 if something is wrong.
-    ///
-    /// - Parameter options: already found to make sense together, with the contents of their files.
+    /// Prints a line for each check of options that go together, and ends with 0, or with 1 if something is wrong.
     static func run(_ options: Options) -> Never {
         var faults: [String] = []
         for warning in options.warnings { print("warning: \(warning)") }

@@ -31,9 +31,8 @@ final class Shutdown: Sendable {
         (self.server, self.service, self.delay, self.drain) = (server, service, delay, drain)
     }
 
-    /// Ends the process. A signal from a terminal, or a second one, leaves no time.
-    ///
-    /// - Parameter reload: the action of SIGHUP, now too: withdrawn secrets must not work until the end.
+    /// Ends the process. A signal from a terminal, or a second one, leaves no time. SIGHUP still reloads: withdrawn
+    /// secrets must not work until the end.
     func run(after signal: Int32, _ signals: Signals, reload: () -> Void) -> Never {
         service.journal.log("draining")
         if signal == SIGINT, isatty(STDIN_FILENO) == 1 { hurry() }

@@ -14,24 +14,16 @@ package protocol StoreAddress: Sendable {
     /// Whether a password can be given separately: it takes one, and has none.
     var takesPassword: Bool { get }
 
-    /// Opens the store.
-    ///
-    /// - Parameter workers: do long work.
-    /// - Throws: what is wrong, in words for whoever started the process.
+    /// Opens the store. Errors are in words for whoever started the process, here and below.
     func open(
         _ options: Options, _ table: SessionTable, _ health: StoreHealth, _ workers: Workers
     ) throws(StoreError) -> OpenStore
 
     /// Finds out whether the store could be opened and written to now, without making or changing sessions.
-    ///
-    /// - Returns: what was not checked, in words.
-    /// - Throws: what is wrong.
+    /// Returns what was not checked, in words.
     func check(_ options: Options) throws(StoreError) -> String?
 
-    /// Opens the sessions as bytes.
-    ///
-    /// - Parameter isSource: whether they are only read; then there must be some.
-    /// - Throws: what is wrong.
+    /// Opens the sessions as bytes. Those of a source are only read, and there must be some.
     func archive(_ options: Options, isSource: Bool) throws(StoreError) -> any SessionArchive
 }
 

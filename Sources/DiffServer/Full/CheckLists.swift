@@ -60,9 +60,7 @@ struct CheckLists: AddedCommand {
 
     // MARK: Trying
 
-    /// Fetches sources one after the other, and prints a line for each.
-    ///
-    /// - Returns: how many did not answer with a list.
+    /// Fetches sources one after the other, and prints a line for each. Returns how many did not answer with a list.
     private func failures(_ file: ListsFile) -> Int {
         var failures = 0
         for definition in file.lists where definition.hasSource {

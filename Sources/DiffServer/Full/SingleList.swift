@@ -81,9 +81,7 @@ enum SourceProbe {
         let time: String
     }
 
-    /// Waits for the answer.
-    ///
-    /// - Throws: if there is none, or its status is not 200.
+    /// Waits for the answer. Having none, or one with another status than 200, is an error.
     static func ask(_ list: ListMatch, _ feed: ListDefinition.Feed) throws(Transfer.Failure) -> Answer {
         if let fault = CURLLibrary.fault { throw Transfer.Failure(reason: "a fetch needs libcurl: \(fault)") }
         let loop: EventLoop

@@ -130,10 +130,8 @@ struct WatchCommand: AddedCommand {
         for other in shapes.dropFirst() { print("or: \(other.flags)") }
     }
 
-    /// Prints how to follow the list, and opens the page if there is somebody to see it.
-    ///
-    /// - Parameter key: the one made for this server, which the line for curl holds; a configured one is known only by
-    ///   its hash.
+    /// Prints how to follow the list, and opens the page if there is somebody to see it. The line for curl holds a key
+    /// made for this server; a configured one is known only by its hash.
     private func tell(_ list: SingleList, _ addresses: [SocketAddress], _ key: String?, _ environment: Environment) {
         let scheme = server.certificate == nil ? "http" : "https"
         guard let base = addresses.lazy.compactMap(\.url).first.map({ "\(scheme)://\($0)" }) else { return }
