@@ -240,31 +240,29 @@ struct TokenCommand: CommandOptions {
     }
 
     static let groups = [
-        OptionGroup<Self>(
-            title: "Options",
-            options: [
-                .list(
-                    "--session", "NAME", "a session it is good for; up to \(Token.maxSessions) times", "is empty",
-                    \.sessions
-                ) { $0.isEmpty ? nil : $0 },
-                .value(
-                    "--scope", "SCOPES", "comma-separated (default read): \(Token.Scope.words)",
-                    "is not a comma-separated list of \(Token.Scope.words)", \.scopes
-                ) { text in
-                    let names = text.split { $0 == "," || $0 == " " }.map(String.init)
-                    let scopes = names.compactMap { Token.Scope($0) }
-                    return scopes.isEmpty || scopes.count < names.count ? nil : Set(scopes)
-                },
-                .optional(
-                    "--client-id", "NAME", "the client it is for, which gets Idempotency-Keys of its own",
-                    "is not a name of 1 to \(Token.clientBytes.upperBound) bytes", \.client
-                ) { Token.clientBytes.contains($0.utf8.count) ? $0 : nil },
-                .time("--ttl", "lifetime, from 1s to 7d", \.life, .seconds(1)...OptionRange.times.upperBound),
-                .text("--token-secret-file", "FILE", "the file with the server's secret", \.secretFile),
-                .tokenSecret(
-                    "the secret itself, which ps shows to every user; or set DIFFSERVER_TOKEN_SECRET or "
-                        + "DIFFSERVER_TOKEN_SECRET_FILE", \.secrets),
-            ])
+        OptionGroup<Self>(options: [
+            .list(
+                "--session", "NAME", "a session it is good for; up to \(Token.maxSessions) times", "is empty",
+                \.sessions
+            ) { $0.isEmpty ? nil : $0 },
+            .value(
+                "--scope", "SCOPES", "comma-separated (default read): \(Token.Scope.words)",
+                "is not a comma-separated list of \(Token.Scope.words)", \.scopes
+            ) { text in
+                let names = text.split { $0 == "," || $0 == " " }.map(String.init)
+                let scopes = names.compactMap { Token.Scope($0) }
+                return scopes.isEmpty || scopes.count < names.count ? nil : Set(scopes)
+            },
+            .optional(
+                "--client-id", "NAME", "the client it is for, which gets Idempotency-Keys of its own",
+                "is not a name of 1 to \(Token.clientBytes.upperBound) bytes", \.client
+            ) { Token.clientBytes.contains($0.utf8.count) ? $0 : nil },
+            .time("--ttl", "lifetime, from 1s to 7d", \.life, .seconds(1)...OptionRange.times.upperBound),
+            .text("--token-secret-file", "FILE", "the file with the server's secret", \.secretFile),
+            .tokenSecret(
+                "the secret itself, which ps shows to every user; or set DIFFSERVER_TOKEN_SECRET or "
+                    + "DIFFSERVER_TOKEN_SECRET_FILE", \.secrets),
+        ])
     ]
 
     func run() {

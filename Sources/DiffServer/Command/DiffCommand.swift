@@ -27,16 +27,14 @@ struct DiffCommand: CommandOptions {
     static let topic = Help.Topic.diff
 
     static let groups = [
-        OptionGroup<Self>(
-            title: "Options",
-            options: [
-                .choice("--dialect", "keyed (default), or another of those below", \.dialect, "NAME"),
-                .choice(
-                    "--staging",
-                    "staged only: no step that a list view could reject (default), or the fewest steps", \.staging),
-                .choice(
-                    "--content", "updates carry the row's whole content (default), or a merge patch", \.content),
-            ]),
+        OptionGroup<Self>(options: [
+            .choice("--dialect", "keyed (default), or another of those below", \.dialect, "NAME"),
+            .choice(
+                "--staging",
+                "staged only: no step that a list view could reject (default), or the fewest steps", \.staging),
+            .choice(
+                "--content", "updates carry the row's whole content (default), or a merge patch", \.content),
+        ]),
         .shape("Where the list is in a document of another form, by JSON Pointers (P)", \.members),
     ]
 

@@ -31,7 +31,7 @@ package struct OptionGroup<Target: CommandOptions>: Sendable {
     /// Whether only the help of `serve` shows them.
     package let isRare: Bool
 
-    package init(title: String, options: [Option<Target>], isRare: Bool = false) {
+    package init(title: String = "Options", options: [Option<Target>], isRare: Bool = false) {
         (self.title, self.options, self.isRare) = (title, options, isRare)
     }
 }

@@ -41,11 +41,9 @@ struct CheckLists: AddedCommand {
     }
 
     static let groups = [
-        OptionGroup<Self>(
-            title: "Options",
-            options: [
-                .toggle("--try", "also fetch the sources of lists without segments and of the sessions named", \.tries)
-            ])
+        OptionGroup<Self>(options: [
+            .toggle("--try", "also fetch the sources of lists without segments and of the sessions named", \.tries)
+        ])
     ]
 
     /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.

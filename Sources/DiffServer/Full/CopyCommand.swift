@@ -57,18 +57,16 @@ struct CopyCommand: AddedCommand {
     static func variable(for flag: String) -> String? { flag == "--digest-key" ? Options.variable(for: flag) : nil }
 
     static let groups = [
-        OptionGroup<Self>(
-            title: "Options",
-            options: [
-                store("--from", "the store to copy", \.source.store), store("--to", "where to", \.target.store),
-                .text("--prefix", "TEXT", "copy only the sessions whose names begin with this", \.prefix),
-                .toggle("--resume", "skip the sessions that are there already and equal", \.resumes),
-                .text(
-                    "--digest-key", "TEXT",
-                    "key of the digests in both (required with Redis; default: that of the file to copy)",
-                    \.source.digestKey
-                ).keptSecret(),
-            ]),
+        OptionGroup<Self>(options: [
+            store("--from", "the store to copy", \.source.store), store("--to", "where to", \.target.store),
+            .text("--prefix", "TEXT", "copy only the sessions whose names begin with this", \.prefix),
+            .toggle("--resume", "skip the sessions that are there already and equal", \.resumes),
+            .text(
+                "--digest-key", "TEXT",
+                "key of the digests in both (required with Redis; default: that of the file to copy)",
+                \.source.digestKey
+            ).keptSecret(),
+        ]),
         OptionGroup<Self>(title: "Of the store to copy", options: options("--from", \.source)),
         OptionGroup<Self>(title: "Of the other one", options: options("--to", \.target)),
     ]

@@ -41,16 +41,14 @@ struct ShapeCommand: AddedCommand {
     }
 
     static let groups = [
-        OptionGroup<Self>(
-            title: "Options",
-            options: [
-                .value(
-                    "--types", "ts|swift|kotlin",
-                    "print the type Row of the rows' contents instead: optional is what some rows lack or have as null",
-                    "is not ts, swift or kotlin", \.language
-                ) { RowLanguage(rawValue: $0).map(Optional.some) },
-                .headers(\.list.headers),
-            ])
+        OptionGroup<Self>(options: [
+            .value(
+                "--types", "ts|swift|kotlin",
+                "print the type Row of the rows' contents instead: optional is what some rows lack or have as null",
+                "is not ts, swift or kotlin", \.language
+            ) { RowLanguage(rawValue: $0).map(Optional.some) },
+            .headers(\.list.headers),
+        ])
     ]
 
     /// Prints the guesses, and how to post the document by the first one.

@@ -53,18 +53,14 @@ struct WatchCommand: AddedCommand {
     }
 
     static let groups = [
-        OptionGroup<Self>(
-            title: "Options",
-            options: [
-                .time(
-                    "--every", "how often the URL is fetched", \.list.every, .milliseconds(100)...Duration.seconds(3600)
-                ),
-                .value("--name", "SESSION", "the session's name (default watch)", "is empty", \.list.name) {
-                    $0.isEmpty ? nil : $0
-                },
-                .headers(\.list.headers),
-                .toggle("--no-browser", "only print the page's address", \.isQuiet),
-            ]),
+        OptionGroup<Self>(options: [
+            .time("--every", "how often the URL is fetched", \.list.every, .milliseconds(100)...Duration.seconds(3600)),
+            .value("--name", "SESSION", "the session's name (default watch)", "is empty", \.list.name) {
+                $0.isEmpty ? nil : $0
+            },
+            .headers(\.list.headers),
+            .toggle("--no-browser", "only print the page's address", \.isQuiet),
+        ]),
         .shape("Where the list is in the document, if the guess is wrong, by JSON Pointers (P)", \.members),
         OptionGroup<Self>(title: "Those of serve", options: ofServer, isRare: true),
     ]
