@@ -37,140 +37,122 @@ package struct Help {
 
     private func whole(_ topic: Topic) -> String {
         switch topic {
-        case .overview: overview
-        case .serve: serve
-        case .diff: diff
-        case .key: key
-        case .token: token
-        case .healthCheck: healthCheck
-        case .completion: completion
+        case .overview:
+            """
+            diffserver \(Version.text): the smallest changeset between two states of a list, over HTTP
+
+            diffserver [serve] [OPTION…]       serve; the default is http://127.0.0.1:8080
+            diffserver diff OLD.json NEW.json  print the changeset between two files
+            diffserver key [NAME]              make a writer's key, and its hash for --key
+            diffserver token --session NAME    mint a client's token
+            diffserver healthcheck             ask a server whether it is ready
+            diffserver check-lists FILE        check a file of lists
+            diffserver copy --from S --to S    copy sessions from one store into another
+            diffserver shape FILE|URL          tell where the list is in a JSON document
+            diffserver watch URL               show the list of any JSON address, live
+            diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help
+            diffserver help man                print all of it as a manual page
+            diffserver completion bash|zsh     print the script by which a shell completes all of it
+            diffserver version                 print the version
+
+            Dialects:
+
+            \(dialects)
+
+            \(serverOptions(Options.groups.filter { !$0.isRare }))
+            `diffserver serve --help` also lists the limits whose defaults suit nearly everyone.
+
+            """
+        case .serve:
+            """
+            Usage: diffserver [serve] [OPTION…]
+
+            Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. Certificates, lists, keys and token secrets
+            are read again when they change, or on SIGHUP. Exit status: 0 after a clean shutdown, 1 if it cannot \
+            start, 2
+            for wrong options, 70 if it was stuck.
+
+            Examples:
+
+              diffserver                                        this machine only, no key
+              diffserver --listen :8080 --open                  anyone who can reach it, no key
+              diffserver --listen :8080 --key-file keys         anyone with a key made by "diffserver key"
+              diffserver --store sqlite:/var/lib/diffserver/sessions.db
+              diffserver --store redis://10.0.0.5 --digest-key "$(cat digests)" --listen :8080 --key-file keys
+
+            \(serverOptions(Options.groups))
+            """
+        case .diff:
+            """
+            Usage: diffserver diff [OPTION…] OLD.json NEW.json
+
+            Prints the changeset between two files; - means standard input. Exit status 1 if a file cannot be used.
+
+            \(options(DiffCommand.groups))
+            Examples:
+
+              diffserver diff old.json new.json
+              curl -s https://example.org/fires | diffserver diff --items-at /Incidents --id-at /UniqueId before.json -
+
+            Dialects:
+
+            \(dialects)
+
+            """
+        case .key:
+            """
+            Usage: diffserver key [NAME]
+
+            Makes a writer's key and prints it, with the server option that accepts it. The option holds only the key's
+            hash. The key is stored nowhere: keep it. The name (default: writer) is only a label.
+
+            Example:
+
+              diffserver key backend
+
+            """
+        case .token:
+            """
+            Usage: diffserver token --session NAME… [OPTION…]
+
+            Mints a client's token from the server's secret. No server needs to run.
+
+            \(options(TokenCommand.groups))
+            Example:
+
+              diffserver token --session shop --scope read,edit --ttl 15m --token-secret-file /run/secrets/tokens
+
+            """
+        case .healthCheck:
+            """
+            Usage: diffserver healthcheck [OPTION…]
+
+            Asks the server on this machine whether it is ready (GET /readyz). Exit status: 0 if it is, else 1. It \
+            takes the
+            options and variables of serve, to find the address and to know whether to speak TLS. Without options it \
+            takes
+            those of the server that is the first process of its container.
+
+            Example:
+
+              diffserver healthcheck --listen unix:/run/diffserver.sock
+
+            """
+        case .completion:
+            """
+            Usage: diffserver completion bash|zsh
+
+            Prints a script by which the shell completes commands, options and their values.
+
+            Examples:
+
+              diffserver completion bash >/etc/bash_completion.d/diffserver
+              diffserver completion zsh >/usr/local/share/zsh/site-functions/_diffserver
+
+            """
         case .checkLists, .copy, .shape, .watch: parts?.commands.first { $0.topic == topic }?.help(self) ?? ""
         case .manual: Manual.page(of: self)
         }
-    }
-
-    private var overview: String {
-        """
-        diffserver \(Version.text): the smallest changeset between two states of a list, over HTTP
-
-        diffserver [serve] [OPTION…]       serve; the default is http://127.0.0.1:8080
-        diffserver diff OLD.json NEW.json  print the changeset between two files
-        diffserver key [NAME]              make a writer's key, and its hash for --key
-        diffserver token --session NAME    mint a client's token
-        diffserver healthcheck             ask a server whether it is ready
-        diffserver check-lists FILE        check a file of lists
-        diffserver copy --from S --to S    copy sessions from one store into another
-        diffserver shape FILE|URL          tell where the list is in a JSON document
-        diffserver watch URL               show the list of any JSON address, live
-        diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help
-        diffserver help man                print all of it as a manual page
-        diffserver completion bash|zsh     print the script by which a shell completes all of it
-        diffserver version                 print the version
-
-        Dialects:
-
-        \(dialects)
-
-        \(serverOptions(Options.groups.filter { !$0.isRare }))
-        `diffserver serve --help` also lists the limits whose defaults suit nearly everyone.
-
-        """
-    }
-
-    private var serve: String {
-        """
-        Usage: diffserver [serve] [OPTION…]
-
-        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. Certificates, lists, keys and token secrets
-        are read again when they change, or on SIGHUP. Exit status: 0 after a clean shutdown, 1 if it cannot start, 2
-        for wrong options, 70 if it was stuck.
-
-        Examples:
-
-          diffserver                                        this machine only, no key
-          diffserver --listen :8080 --open                  anyone who can reach it, no key
-          diffserver --listen :8080 --key-file keys         anyone with a key made by "diffserver key"
-          diffserver --store sqlite:/var/lib/diffserver/sessions.db
-          diffserver --store redis://10.0.0.5 --digest-key "$(cat digests)" --listen :8080 --key-file keys
-
-        \(serverOptions(Options.groups))
-        """
-    }
-
-    private var diff: String {
-        """
-        Usage: diffserver diff [OPTION…] OLD.json NEW.json
-
-        Prints the changeset between two files; - means standard input. Exit status 1 if a file cannot be used.
-
-        \(options(DiffCommand.groups))
-        Examples:
-
-          diffserver diff old.json new.json
-          curl -s https://example.org/fires | diffserver diff --items-at /Incidents --id-at /UniqueId before.json -
-
-        Dialects:
-
-        \(dialects)
-
-        """
-    }
-
-    private var key: String {
-        """
-        Usage: diffserver key [NAME]
-
-        Makes a writer's key and prints it, with the server option that accepts it. The option holds only the key's
-        hash. The key is stored nowhere: keep it. The name (default: writer) is only a label.
-
-        Example:
-
-          diffserver key backend
-
-        """
-    }
-
-    private var token: String {
-        """
-        Usage: diffserver token --session NAME… [OPTION…]
-
-        Mints a client's token from the server's secret. No server needs to run.
-
-        \(options(TokenCommand.groups))
-        Example:
-
-          diffserver token --session shop --scope read,edit --ttl 15m --token-secret-file /run/secrets/tokens
-
-        """
-    }
-
-    private var healthCheck: String {
-        """
-        Usage: diffserver healthcheck [OPTION…]
-
-        Asks the server on this machine whether it is ready (GET /readyz). Exit status: 0 if it is, else 1. It takes the
-        options and variables of serve, to find the address and to know whether to speak TLS. Without options it takes
-        those of the server that is the first process of its container.
-
-        Example:
-
-          diffserver healthcheck --listen unix:/run/diffserver.sock
-
-        """
-    }
-
-    private var completion: String {
-        """
-        Usage: diffserver completion bash|zsh
-
-        Prints a script by which the shell completes commands, options and their values.
-
-        Examples:
-
-          diffserver completion bash >/etc/bash_completion.d/diffserver
-          diffserver completion zsh >/usr/local/share/zsh/site-functions/_diffserver
-
-        """
     }
 
     // MARK: Parts
