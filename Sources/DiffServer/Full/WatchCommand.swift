@@ -160,23 +160,17 @@ private enum Browser {
         let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment($0)?.isEmpty == false }
         guard hasDisplay, isatty(STDOUT_FILENO) == 1 else { return }
         var attributes = posix_spawnattr_t()
-        var actions = posix_spawn_file_actions_t()
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_init(&attributes)
         // The server's signals are blocked in its threads, and must not be blocked in a browser.
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        posix_spawn_file_actions_init(&actions)
-        for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
-        }
         var process = pid_t()
-        let words = ["xdg-open", url]
+        let words = ["sh", "-c", #"exec xdg-open "$0" >/dev/null 2>&1"#, url]
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        let status = posix_spawnp(&process, "xdg-open", &actions, &attributes, &arguments, environ)
+        let status = posix_spawnp(&process, "sh", nil, &attributes, &arguments, environ)
         for argument in arguments { free(argument) }
-        posix_spawn_file_actions_destroy(&actions)
         posix_spawnattr_destroy(&attributes)
         guard status == 0 else { return }
         SystemThread.start(named: "browser") { [process] in _ = waitpid(process, nil, 0) }
