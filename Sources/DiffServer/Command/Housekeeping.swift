@@ -21,7 +21,7 @@ struct Housekeeping {
             while true {
                 for quarter in 1...4 {
                     usleep(250_000)
-                    housekeeping.giveBackMemory(isLast: quarter == 4)
+                    housekeeping.giveBackMemory(isLastInSecond: quarter == 4)
                 }
                 housekeeping.sweep()
             }
@@ -36,13 +36,10 @@ struct Housekeeping {
         excessShare = MemoryShare(of: service.table.account.excess)
     }
 
-    /// Below this budget, in bytes, the memory that short-lived requests free within a second is a large part of it,
-    /// and a walk over the heap takes a few milliseconds.
-    private static let smallBudget = 128 << 20
-
-    /// - Parameter isLast: in this second.
-    private mutating func giveBackMemory(isLast: Bool) {
-        guard isLast || service.table.bounds.bytes < Self.smallBudget else { return }
+    private mutating func giveBackMemory(isLastInSecond: Bool) {
+        // What short-lived requests free within a second is a large part of a small budget, and a walk over its heap
+        // takes a few milliseconds.
+        guard isLastInSecond || service.table.bounds.bytes < 128 << 20 else { return }
         service.table.account.connections.age()
         freeMemory.trim(used: service.table.size.bytes)
         guard let resident = ProcessFigures.memory?.resident else { return }

@@ -72,10 +72,7 @@ struct CheckLists: AddedCommand {
                 guard let list = file.list(of: session) else { continue }
                 for feed in list.definition.feeds {
                     let source = feed.section.map { "\(session)/\($0.id)" } ?? session
-                    do throws(Transfer.Failure) {
-                        let line = try answer(of: list, feed)
-                        print("\(source): \(line)")
-                    } catch {
+                    do throws(Transfer.Failure) { print("\(source): \(try answer(of: list, feed))") } catch {
                         failures += 1
                         print("\(source): \(error.reason)")
                     }
@@ -84,7 +81,7 @@ struct CheckLists: AddedCommand {
         }
         for session in sessions where file.list(of: session)?.definition.hasSource != true {
             failures += 1
-            print("\(session): \(Transfer.Failure.noSource.reason)")
+            print("\(session): no list with this name has a source")
         }
         fflush(nil)
         return failures

@@ -8,9 +8,7 @@ import DiffCommand
 enum RowLanguage: String, CaseIterable {
     case ts, swift, kotlin
 
-    /// Names that a member must not have, and those that must be quoted to be one.
-    fileprivate var refusedMembers: Set<String> { self == .swift ? typeNames.union(["self", "init"]) : [] }
-
+    /// Names that must be quoted to be a member's.
     fileprivate var keywords: Set<String> {
         let words =
             switch self {
@@ -140,7 +138,7 @@ extension RowType {
         /// - Parameter taken: names of types that mean something else inside, such as its own.
         func code(in language: RowLanguage, _ taken: Set<String>) -> String {
             var (nested, lines, keys): ([Nested], [String], [String]) = ([], [], [])
-            var memberNames = language.refusedMembers
+            var memberNames = language == .swift ? language.typeNames.union(["self", "init"]) : []
             let names = type.members.map { member in
                 (member.name.isName ? member.name : member.name.words.camelCased).inserted(into: &memberNames) {
                     // On the JVM, `a` and `A` have one getter.

@@ -110,10 +110,6 @@ enum SourceProbe {
     }
 }
 
-extension Transfer.Failure {
-    static let noSource = Transfer.Failure(reason: "no list with this name has a source")
-}
-
 /// A text as one word of a shell (POSIX 2024). One that a terminal would act on has its bytes escaped.
 func shellWord(_ text: String) -> String {
     if text.escaped != text {
