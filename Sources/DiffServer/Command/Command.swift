@@ -302,7 +302,7 @@ enum HealthCheck {
     }
 
     static func run(_ options: Options) -> Never {
-        let address = options.listen.first ?? .tcp(host: "127.0.0.1", port: 8080)
+        let address = options.server.listen.first ?? .tcp(host: "127.0.0.1", port: 8080)
         guard let descriptor = target(address)?.connected(seconds: 2) else { fail("cannot connect to \(address)") }
         var channel = BIO_new_socket(descriptor, 1)
         if options.certificate != nil {

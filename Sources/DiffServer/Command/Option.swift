@@ -145,11 +145,16 @@ extension Option {
         .value(flag, nil, help, "is neither true nor false", path) { ["true": true, "false": false][$0] }
     }
 
+    /// The help with the default, unless that is said already.
+    private static func shown(_ help: String, _ standard: String) -> String {
+        help.contains("default") ? help : "\(help) (default \(standard))"
+    }
+
     static func count(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int> & Sendable,
         _ range: ClosedRange<Int> = OptionRange.counts
     ) -> Option {
-        let help = help + " (default \(Target()[keyPath: path]))"
+        let help = shown(help, "\(Target()[keyPath: path])")
         return .value(flag, "COUNT", help, OptionRange.fault(range), path) { range.checked(Int($0)) }
     }
 
@@ -162,17 +167,15 @@ extension Option {
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Int> & Sendable,
         _ range: ClosedRange<Int> = OptionRange.sizes
     ) -> Option {
-        let standard = help.contains("default") ? "" : " (default \(Unit.bytes(Target()[keyPath: path])))"
-        return .value(flag, "BYTES", help + standard, OptionRange.sizeFault(range), path) {
-            range.checked(Unit.bytes($0))
-        }
+        let help = shown(help, Unit.bytes(Target()[keyPath: path]))
+        return .value(flag, "BYTES", help, OptionRange.sizeFault(range), path) { range.checked(Unit.bytes($0)) }
     }
 
     package static func time(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Duration> & Sendable,
         _ range: ClosedRange<Duration> = OptionRange.times
     ) -> Option {
-        let help = help + " (default \(Unit.time(Target()[keyPath: path])))"
+        let help = shown(help, Unit.time(Target()[keyPath: path]))
         return .value(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) }
     }
 

@@ -38,7 +38,7 @@ extension Options: CommandOptions {
         .list(
             "--listen", "ADDRESS",
             "where to listen: 127.0.0.1:8080 (default), [::1]:8080, :8080, unix:/path; may be repeated",
-            "is not an address such as 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path", \.listen
+            "is not an address such as 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path", \.server.listen
         ) { ListenAddress($0) },
         .list(
             "--origin", "ORIGIN",
@@ -163,10 +163,10 @@ extension Options: CommandOptions {
     ]
 
     private static let connections: [Option<Options>] = [
-        .count("--max-connections", "concurrent connections", \.maxConnections),
+        .count("--max-connections", "concurrent connections", \.server.maxConnections),
         .count(
             "--peer-connections", "concurrent connections per IPv4 address or IPv6 /64 (default no limit)",
-            \.peerConnections),
+            \.server.maxPeerConnections),
     ]
 
     package static let configFlag = "--config"
@@ -206,20 +206,25 @@ extension Options: CommandOptions {
         .count("--max-edits", "edits in a batch", \.service.stateLimits.maxEdits),
         .bytes("--max-text", "length of a text that edits append to", \.service.stateLimits.maxTextBytes),
         .bytes(
-            "--max-request-line", "length of a request line, at most 256 KiB", \.messageLimits.maxRequestLineBytes,
-            1...MessageLimits.largest),
+            "--max-request-line", "length of a request line, at most 256 KiB",
+            \.server.messageLimits.maxRequestLineBytes, 1...MessageLimits.largest),
         .bytes(
-            "--max-headers", "size of a request's headers, at most 256 KiB", \.messageLimits.maxHeaderBytes,
+            "--max-headers", "size of a request's headers, at most 256 KiB", \.server.messageLimits.maxHeaderBytes,
             1...MessageLimits.largest),
-        .count("--max-fields", "header fields in a request", \.messageLimits.maxFields),
-        .time("--head-timeout", "time for a request's headers to arrive", \.connectionLimits.headTimeout),
-        .time("--body-window", "time before a body must keep up with --body-rate", \.connectionLimits.bodyWindow),
-        .bytes("--body-rate", "minimum rate at which a body must arrive, per second", \.connectionLimits.minBodyRate),
-        .time("--idle-timeout", "how long an idle connection stays open", \.connectionLimits.idleTimeout),
-        .time("--write-stall", "time before a client must keep up with --write-rate", \.connectionLimits.writeStall),
+        .count("--max-fields", "header fields in a request", \.server.messageLimits.maxFields),
+        .time("--head-timeout", "time for a request's headers to arrive", \.server.connectionLimits.headTimeout),
+        .time(
+            "--body-window", "time before a body must keep up with --body-rate", \.server.connectionLimits.bodyWindow),
+        .bytes(
+            "--body-rate", "minimum rate at which a body must arrive, per second",
+            \.server.connectionLimits.minBodyRate),
+        .time("--idle-timeout", "how long an idle connection stays open", \.server.connectionLimits.idleTimeout),
+        .time(
+            "--write-stall", "time before a client must keep up with --write-rate",
+            \.server.connectionLimits.writeStall),
         .bytes(
             "--write-rate", "minimum rate at which a client must read an answer, per second",
-            \.connectionLimits.minWriteRate),
+            \.server.connectionLimits.minWriteRate),
         Option(
             flag: "--watchdog", value: "TIME",
             help: "exit with status 70 when an event loop is stuck for this long; 0 for never (default 10s)",
@@ -231,11 +236,11 @@ extension Options: CommandOptions {
             $0.watchdog = time == .zero ? nil : time
             return true
         },
-        .count("--loops", "event loops (default: one per core)", \.loops, 1...1024),
+        .count("--loops", "event loops (default: one per core)", \.server.loops, 1...1024),
         .choice(
             "--event-loop",
             "how event loops wait for sockets (default \(Polling.preferred.rawValue)); dispatch costs more per request",
-            \.polling),
+            \.server.polling),
     ]
 }
 

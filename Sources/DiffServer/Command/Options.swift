@@ -17,7 +17,6 @@ package struct Options: Sendable {
 
     // MARK: Addresses and access
 
-    var listen: [ListenAddress] = []
     /// Keys from the command line.
     var keys: [KeyRing.Key] = []
     var keyFile: String?
@@ -44,6 +43,8 @@ package struct Options: Sendable {
     /// The contents of that file.
     package var lists: (any Lists)?
     package var service = ServiceSettings()
+    /// As given; `serverOptions` adds what follows from other options.
+    package var server = ServerOptions(listen: [])
 
     // MARK: Encryption
 
@@ -54,13 +55,6 @@ package struct Options: Sendable {
     // MARK: Limits
 
     var tableBounds = SessionTable.Bounds()
-    var messageLimits = MessageLimits()
-    var connectionLimits = ConnectionLimits()
-    var maxConnections = 20_000
-    var peerConnections: Int?
-    var loops: Int?
-    /// How all loops wait, including those of the stores and the sources.
-    package var polling = Polling.preferred
     var drainDelay = Duration.zero
     var drain = Duration.seconds(10)
     var watchdog: Duration? = .seconds(10)
@@ -82,14 +76,9 @@ package struct Options: Sendable {
     var connectionBytes: Int { certificate == nil ? MemoryAccount.connection : MemoryAccount.secureConnection }
 
     var serverOptions: ServerOptions {
-        var options = ServerOptions(listen: listen)
-        if let loops { options.loops = loops }
-        options.polling = polling
-        options.messageLimits = messageLimits
-        options.connectionLimits = connectionLimits
+        var options = server
         // Sessions keep a quarter of the memory, see `MemoryAccount.room`.
-        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / connectionBytes))
-        options.maxPeerConnections = peerConnections
+        options.maxConnections = min(server.maxConnections, max(1024, tableBounds.bytes / 4 * 3 / connectionBytes))
         // Each loop may have two connections to the store, an old and a new one, and with replicas two more; the rest
         // is for files.
         options.reservedDescriptors = 16 + (storeReplicas > 0 ? 4 : 2) * options.loops

@@ -11,8 +11,8 @@ package enum Serve {
     ) -> Never {
         var options = options
         Descriptors.raiseLimit()
-        if options.listen.isEmpty { options.listen = ListenAddress.activated() }
-        if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
+        if options.server.listen.isEmpty { options.server.listen = ListenAddress.activated() }
+        if options.server.listen.isEmpty { options.server.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests, slow: options.slow)
         // Before any thread starts: threads inherit the mask, and an early signal stays pending.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
@@ -30,7 +30,7 @@ package enum Serve {
         var upstream: RunningLists?
         if let lists = options.lists {
             if let fault = lists.fault { fail("--lists \(fault)", journal) }
-            do throws(ListenError) { upstream = try lists.start(for: service, polling: options.polling) } catch {
+            do throws(ListenError) { upstream = try lists.start(for: service, polling: options.server.polling) } catch {
                 fail("\(error)", journal)
             }
         }
@@ -54,7 +54,7 @@ package enum Serve {
             fail("\(error)\(error.isAddressTaken ? advice : "")", journal)
         }
         let limit = server.counters.connectionLimit
-        if limit < options.maxConnections / 2 {
+        if limit < options.server.maxConnections / 2 {
             let reason =
                 limit < serverOptions.maxConnections
                 ? "the file descriptor limit (ulimit -n) is \(Descriptors.limit)"
@@ -234,7 +234,7 @@ package enum Serve {
     /// Who may do what, and the key that is made where none is configured and others reach the server.
     private static func access(_ options: Options, _ journal: Journal) -> (Authenticator, key: String?) {
         var made: String?
-        let isLocal = options.listen.allSatisfy(\.isLoopback)
+        let isLocal = options.server.listen.allSatisfy(\.isLoopback)
         var keys = options.allKeys
         if options.isOpen {
             journal.log(

@@ -47,7 +47,8 @@ extension RedisAddress: StoreAddress {
         _ options: Options, _ table: SessionTable, _ health: StoreHealth, _ workers: Workers
     ) throws(StoreError) -> OpenStore {
         let (redis, key) = try dialer(options, health)
-        let store = try RedisStore(redis, hash: .digests(key), table: table, workers: workers, polling: options.polling)
+        let store = try RedisStore(
+            redis, hash: .digests(key), table: table, workers: workers, polling: options.server.polling)
         return (store, [store.loop])
     }
 
@@ -62,7 +63,7 @@ extension RedisAddress: StoreAddress {
 
     private func archive(_ options: Options, for purpose: RedisArchive.Purpose) throws(StoreError) -> RedisArchive {
         let (redis, key) = try dialer(options, StoreHealth())
-        return try RedisArchive(redis, digestKey: key, for: purpose, polling: options.polling)
+        return try RedisArchive(redis, digestKey: key, for: purpose, polling: options.server.polling)
     }
 
     private func dialer(_ options: Options, _ health: StoreHealth) throws(StoreError) -> (RedisDialer, key: String) {

@@ -37,7 +37,7 @@ import Testing
     func firstProcess(commandLine: String, own: [String], address: String) throws {
         let options = try HealthCheck.options(
             own, { $0 == "DIFFSERVER_LISTEN" ? ":8000" : nil }, Options(AllParts.self), first: commandLine)
-        #expect(options.listen.map(\.description) == [address])
+        #expect(options.server.listen.map(\.description) == [address])
     }
 
     /// Amounts that overflow, that are malformed, or that are just not meant. Calculations with any accepted one must
@@ -78,7 +78,7 @@ import Testing
             "--peer-connections", "1000000000",
         ])
         #expect(2 * most.service.maxBodyBytes + most.tableBounds.bytes < .max)
-        #expect(Double(most.connectionLimits.minBodyRate) * 7 * 86_400 < Double(Int.max))
+        #expect(Double(most.server.connectionLimits.minBodyRate) * 7 * 86_400 < Double(Int.max))
         #expect(RateLimit<String>(perSecond: most.service.rate).refuses("a") == nil)
         for beyond in [
             ["--max-body", "1025MiB"], ["--memory", "1025GiB"], ["--stream-life", "8d"], ["--rate", "1000000001"],

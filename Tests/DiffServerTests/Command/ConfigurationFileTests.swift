@@ -32,7 +32,7 @@ import Testing
         #expect(options.tableBounds.sessions == 1)
         #expect(options.drain == .seconds(2))
         #expect(options.service.stateLimits.maxItems == 3)
-        #expect(options.listen == [ListenAddress(":1"), ListenAddress(":2")])
+        #expect(options.server.listen == [ListenAddress(":1"), ListenAddress(":2")])
         #expect(options.logsRequests)
         #expect(options.drainDelay == Options().drainDelay)
     }
