@@ -175,9 +175,8 @@ public struct ApplyError: Error, Equatable, Sendable, CustomStringConvertible {
 // placeholders complete the rows to a state, which the server's own code edits; then the placeholders are removed.
 
 extension RowList {
-    /// This list after a batch of edits, as far as its rows can tell. O(n).
-    ///
-    /// - Throws: `EditError` if the server would refuse it, or if it names something that is not shown.
+    /// This list after a batch of edits, as far as its rows can tell. O(n). Throws if the server would refuse it, or if
+    /// it names something that is not shown.
     func applying(_ edits: EditBatch) throws -> RowList {
         var placeholders = Placeholders()
         var builder = Snapshot.Builder()

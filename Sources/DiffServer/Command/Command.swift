@@ -28,80 +28,11 @@ private let elsewhere = [
     "--cors": "--origin", "--cert": "--tls-certificate",
 ]
 
-extension Program {
-    /// What a command line (without the program's name) asks for, to be run. Flags win over variables.
-    static func command(
-        _ arguments: [String], _ parts: (any Parts.Type)?, _ variables: [String: String]
-    ) throws(UsageError) -> () throws(UsageError) -> Void {
-        let topic = try topic(arguments)
-        if parts == nil, let topic = topic ?? arguments.first.flatMap(Help.Topic.init), topic.isAdded {
-            throw .needsParts(topic.rawValue)
-        }
-        if let topic { return { print(lines: String(Help(parts: parts).text(of: topic).dropLast())) } }
-        let (name, rest) = (arguments.first ?? "serve", Array(arguments.dropFirst()))
-        let environment: Environment = { variables[$0] }
-        let defaults = Options(parts)
-        switch name {
-        case "version", "--version", "-V": return { print("diffserver \(Version.text)") }
-        case _ where name == "serve" || name.hasPrefix("--"):
-            let words = name == "serve" ? rest : arguments
-            var options = try defaults.reading(words, environment).checked(environment: environment)
-            options.warnings += Options.misspelt(variables.keys)
-            return { [options] in if options.checksOnly { ServeCheck.run(options) } else { Serve.run(options) } }
-        case "key": return { [name = try KeyCommand.name(rest)] in KeyCommand.run(name: name) }
-        case "token": return { [token = try TokenCommand(rest, environment)] in token.run() }
-        case "healthcheck":
-            return { [options = try HealthCheck.options(rest, environment, defaults)] in HealthCheck.run(options) }
-        case "diff": return { [diff = try DiffCommand(rest)] in diff.run() }
-        case "completion":
-            return { [shell = try Completion.Shell(rest)] in
-                print(Completion(parts: parts).script(for: shell), terminator: "")
-            }
-        default:
-            guard let added = parts?.commands.first(where: { $0.topic.rawValue == name }) else {
-                throw UsageError("unknown command \"\(name)\"; see diffserver help")
-            }
-            let command = try added.init(rest, environment: environment, defaults: defaults)
-            return { () throws(UsageError) in try command.run(environment: environment) }
-        }
-    }
-
-    /// The help requested, by `help` or by a flag anywhere.
-    private static func topic(_ arguments: [String]) throws(UsageError) -> Help.Topic? {
-        if arguments.first == "help" {
-            guard let name = arguments.dropFirst().first else { return .overview }
-            if let topic = Help.Topic(rawValue: name) { return topic }
-            throw UsageError("unknown command \"\(name)\"; see diffserver help")
-        }
-        guard let place = arguments.firstIndex(where: { $0 == "--help" || $0 == "-h" }) else { return nil }
-        if place == 0 { return .overview }
-        return Help.Topic(rawValue: arguments[0]) ?? (arguments[0].hasPrefix("--") ? .serve : .overview)
-    }
-}
-
-extension Options {
-    /// The defaults. Sessions take at most half of the control group's memory.
-    init(_ parts: (any Parts.Type)?, in group: ControlGroup = ControlGroup()) {
-        self.init()
-        self.parts = parts
-        if let limit = group.memoryLimit { tableBounds.bytes = min(tableBounds.bytes, limit / 2) }
-    }
-
-    /// These with what the arguments of `serve` and the environment say.
-    func reading(_ arguments: [String], _ environment: Environment) throws(UsageError) -> Options {
-        var options = self
-        let others = try options.read(arguments, environment, server: \.self)
-        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }
-        return options
-    }
-}
-
 // MARK: - Parsing
 
 extension CommandOptions {
     /// Reads arguments, and the variables that stand in for flags. Flags win over variables, and these over a file.
-    ///
-    /// - Returns: the other arguments, such as `-`.
+    /// Returns the other arguments, such as `-`.
     package mutating func read(
         _ arguments: [String], _ environment: Environment = { _ in nil }, _ file: ConfigurationFile? = nil
     ) throws(UsageError) -> [String] {

@@ -2,7 +2,6 @@ import SnapshotKit
 
 /// The file of `--config`: options of `serve` in JSON, by their names in camel case, such as
 /// `{"listen": [":8080"], "maxBody": "8MiB", "keyFile": "/etc/diffserver/keys"}`.
-///
 /// It stands behind the command line and the environment. Secrets do not belong in it, but the names of their files do.
 package struct ConfigurationFile: Sendable {
     /// One value of an option.
@@ -101,8 +100,5 @@ extension Option<Options> {
 
 extension JSONSlice {
     /// The text of a number, `true` or `false`.
-    fileprivate var scalar: String? {
-        let text = String(decoding: text, as: UTF8.self)
-        return number != nil || text == "true" || text == "false" ? text : nil
-    }
+    fileprivate var scalar: String? { number != nil || flag != nil ? String(decoding: text, as: UTF8.self) : nil }
 }

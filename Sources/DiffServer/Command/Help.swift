@@ -15,7 +15,7 @@ package struct Help {
         case manual = "man"
 
         /// Points to the help, in error messages.
-        package var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
+        package var pointer: String { "see diffserver \(rawValue) --help" }
 
         /// Whether the command comes with parts.
         var isAdded: Bool { [.checkLists, .copy, .shape, .watch].contains(self) }

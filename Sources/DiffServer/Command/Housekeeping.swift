@@ -99,7 +99,6 @@ struct ExcessMemory {
 
 /// Returns the memory of evicted sessions as soon as there is much of it. Otherwise the process holds it beside the
 /// memory of new sessions, which seldom fit into the holes.
-///
 /// With 64 MiB, four clients that put states of 1 KB to 1 MB into ever new sessions bring the process to 94–103 MiB,
 /// and without this to 121–132 MiB, where 112 MiB are promised. Each put costs half as much again.
 final class EvictedMemory: Sendable {

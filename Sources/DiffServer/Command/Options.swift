@@ -97,9 +97,7 @@ package struct Options: Sendable {
 // opened, so a mistake costs one line (in a file of lists, one per fault) and exit status 2.
 
 extension Options {
-    /// The options with the contents of their files, if they make sense together.
-    ///
-    /// - Parameter environment: looks up variables for the file of lists.
+    /// The options with the contents of their files, if they make sense together. A file of lists may name variables.
     package func checked(environment: @escaping Environment) throws(UsageError) -> Options {
         var options = self
         try options.readSecrets()
@@ -136,9 +134,8 @@ extension Options {
         }
     }
 
-    /// Reads the page that is served at `/page`, of at most 1 MiB; nil for the built-in one.
-    ///
-    /// - Throws: if it cannot be read now.
+    /// Reads the page that is served at `/page`, of at most 1 MiB; nil for the built-in one. It
+    /// must be there now.
     private func ownPage() throws(UsageError) -> (@Sendable () throws(Problem) -> [UInt8])? {
         guard let pagePath else { return nil }
         let problem = { @Sendable (reason: String) in
@@ -209,8 +206,6 @@ extension Options {
 
     /// The contents of a file of secrets, without the last line break. Errors do not name the file: a user who confuses
     /// the option with the one without `-file` has given the secret instead.
-    ///
-    /// - Throws: if the file cannot be read, is empty or has more than 1 MiB.
     private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
         let bytes = try Files.read(path, atMost: 1 << 20, fault: "the \(flag) cannot be read").withoutLineBreak
         guard !bytes.isEmpty else { throw UsageError("the \(flag) is empty") }

@@ -8,9 +8,7 @@ package protocol Parts: Sendable {
     static var commands: [any AddedCommand.Type] { get }
     /// Where `--store` says that sessions live; nil if it is no address.
     static func store(_ text: String) -> (any StoreAddress)?
-    /// Reads a file of lists.
-    ///
-    /// - Throws: a line for each fault, `FILE:LINE:COLUMN: message`; or why the file cannot be read.
+    /// Reads a file of lists. Errors say why it cannot be read, or have a line for each fault, with its place.
     static func lists(in path: String, environment: @escaping Environment) throws(UsageError) -> any Lists
 }
 
@@ -28,10 +26,8 @@ package protocol Lists: Sendable {
     var count: Int { get }
     /// What the process lacks to fetch them, as in "needs libcurl"; nil for nothing.
     var fault: String? { get }
-    /// Gives them to a service.
-    ///
-    /// - Returns: the loop of the sources, the files of their secrets, and what continues with the lists of a file, and
-    ///   says how many there are.
+    /// Gives them to a service. Returns the loop of the sources, the files of their secrets, and what goes on with the
+    /// lists of a file, and says how many there are.
     func start(for service: DiffService, polling: Polling) throws(ListenError) -> RunningLists
 }
 

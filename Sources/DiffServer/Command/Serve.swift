@@ -240,19 +240,16 @@ package enum Serve {
             journal.log(
                 "--open: authentication is off; anyone who can reach this server, "
                     + "even through a proxy or from a web page, can do anything", level: "warning")
+        } else if keys.isEmpty, isLocal {
+            journal.log(
+                "no key is configured: the server is open to this machine and closed to all others; "
+                    + "behind any proxy, configure a key (--key)", level: "warning")
         } else if keys.isEmpty {
-            if isLocal {
-                journal.log(
-                    "no key is configured: the server is open to this machine and closed to all others; "
-                        + "behind any proxy, configure a key (--key)", level: "warning")
-            } else {
-                let secret = KeyRing.newSecret()
-                keys.append(KeyRing.Key(name: "start", secret: secret))
-                made = secret
-                // A key is only ever shown here, since nobody could use the server otherwise.
-                journal.insist(
-                    "no key is configured; until the process ends, use this one: \(secret)", level: "warning")
-            }
+            let secret = KeyRing.newSecret()
+            keys.append(KeyRing.Key(name: "start", secret: secret))
+            made = secret
+            // A key is only ever shown here, since nobody could use the server otherwise.
+            journal.insist("no key is configured; until the process ends, use this one: \(secret)", level: "warning")
         }
         let secrets = options.tokenSecrets.isEmpty ? [Digests.random(TokenSecrets.minBytes)] : options.tokenSecrets
         let authenticator = Authenticator(

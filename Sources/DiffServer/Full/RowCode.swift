@@ -248,9 +248,7 @@ extension String {
 
     fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 
-    /// The name, or one like it that is not taken; it is from now on.
-    ///
-    /// - Parameter key: what two names must not share.
+    /// The name, or one like it whose key is not taken; it is from now on.
     fileprivate func inserted(into taken: inout Set<String>, key: (String) -> String = { $0 }) -> String {
         var (name, number) = (self, 1)
         while !taken.insert(key(name)).inserted {
