@@ -136,7 +136,7 @@ enum KeyCommand {
 }
 
 /// `diffserver token`: mints a client's token with the server's secret.
-struct TokenCommand: CommandOptions {
+struct TokenCommand: Subcommand {
     private var sessions: [String] = []
     private var scopes: Set<Token.Scope> = [.read]
     private var client: String?
@@ -144,9 +144,7 @@ struct TokenCommand: CommandOptions {
     private var secrets: [[UInt8]] = []
     private var secretFile: String?
 
-    init() {}
-
-    init(_ arguments: [String], _ environment: Environment) throws(UsageError) {
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError) {
         // A secret on the command line replaces both variables.
         let isGiven = arguments.contains { $0.hasPrefix("--token-secret") }
         let others = try read(arguments) { isGiven ? nil : environment($0) }
@@ -165,6 +163,20 @@ struct TokenCommand: CommandOptions {
     }
 
     static let topic = Help.Topic.token
+
+    static func help(_ help: Help) -> String {
+        """
+        Usage: diffserver token --session NAME… [OPTION…]
+
+        Mints a client's token from the server's secret. No server needs to run.
+
+        \(help.options(groups))
+        Example:
+
+          diffserver token --session shop --scope read,edit --ttl 15m --token-secret-file /run/secrets/tokens
+
+        """
+    }
 
     static func variable(for flag: String) -> String? {
         flag.hasPrefix("--token-secret") ? Options.variable(for: flag) : nil
@@ -196,11 +208,12 @@ struct TokenCommand: CommandOptions {
         ])
     ]
 
-    func run() {
+    func run(environment: @escaping Environment) -> Never {
         let token = Token(
             sessions: sessions, scopes: scopes, expires: WallTime.after(life), made: WallTime.milliseconds,
             client: client)
         print(token.signed(by: secrets[0]))
+        exit(0)
     }
 }
 

@@ -35,23 +35,13 @@ struct Completion {
 
     private typealias Flag = (name: String, operand: Operand)
 
-    func script(for shell: Shell) -> String {
-        switch shell {
-        case .bash: bash
-        case .zsh: zsh
-        }
-    }
+    func script(for shell: Shell) -> String { shell == .bash ? bash : zsh }
 
     private var commands: [Help.Topic] { Help.Topic.allCases.filter { $0 != .manual && Help(parts: parts).has($0) } }
 
     private func flags(of command: Help.Topic) -> [Flag] {
-        switch command {
-        case .overview, .key, .completion, .manual: []
-        case .serve, .healthCheck: flags(Options.self)
-        case .diff: flags(DiffCommand.self)
-        case .token: flags(TokenCommand.self)
-        case .checkLists, .copy, .shape, .watch: parts?.commands.first { $0.topic == command }.map { flags($0) } ?? []
-        }
+        if command == .serve || command == .healthCheck { return flags(Options.self) }
+        return Help(parts: parts).commands.first { $0.topic == command }.map { flags($0) } ?? []
     }
 
     private func flags<Target: CommandOptions>(_ target: Target.Type) -> [Flag] {

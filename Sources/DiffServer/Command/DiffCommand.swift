@@ -3,7 +3,7 @@ import DiffService
 import SnapshotKit
 
 /// `diffserver diff OLD.json NEW.json`: the changeset between two files.
-struct DiffCommand: CommandOptions {
+struct DiffCommand: Subcommand {
     var old = ""
     var new = ""
     var dialect = Dialect.keyed
@@ -13,9 +13,7 @@ struct DiffCommand: CommandOptions {
     private var members: [(StateShape.Member, String)] = []
     private(set) var shape = StateShape.native
 
-    init() {}
-
-    init(_ arguments: [String]) throws(UsageError) {
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError) {
         let files = try read(arguments)
         guard files.count == 2 else {
             throw UsageError("diff takes two files, OLD.json and NEW.json; \(Self.topic.pointer)")
@@ -25,6 +23,25 @@ struct DiffCommand: CommandOptions {
     }
 
     static let topic = Help.Topic.diff
+
+    static func help(_ help: Help) -> String {
+        """
+        Usage: diffserver diff [OPTION…] OLD.json NEW.json
+
+        Prints the changeset between two files; - means standard input. Exit status 1 if a file cannot be used.
+
+        \(help.options(groups))
+        Examples:
+
+          diffserver diff old.json new.json
+          curl -s https://example.org/fires | diffserver diff --items-at /Incidents --id-at /UniqueId before.json -
+
+        Dialects:
+
+        \(help.dialects)
+
+        """
+    }
 
     static let groups = [
         OptionGroup<Self>(options: [
@@ -39,7 +56,7 @@ struct DiffCommand: CommandOptions {
     ]
 
     /// Prints the changeset, and warnings to standard error.
-    func run() -> Never {
+    func run(environment: @escaping Environment) -> Never {
         let before = read(old, upon: nil)
         let changeset = Changeset(from: before, to: read(new, upon: before))
         print(String(decoding: changeset.json(dialect, staging: staging, content: content), as: UTF8.self))

@@ -21,6 +21,8 @@ package struct Help {
         var isAdded: Bool { [.checkLists, .copy, .shape, .watch].contains(self) }
     }
 
+    var commands: [any Subcommand.Type] { [DiffCommand.self, TokenCommand.self] + (parts?.commands ?? []) }
+
     /// Whether this executable has a command.
     func has(_ topic: Topic) -> Bool { parts != nil || !topic.isAdded }
 
@@ -82,23 +84,6 @@ package struct Help {
 
             \(serverOptions(Options.groups))
             """
-        case .diff:
-            """
-            Usage: diffserver diff [OPTION…] OLD.json NEW.json
-
-            Prints the changeset between two files; - means standard input. Exit status 1 if a file cannot be used.
-
-            \(options(DiffCommand.groups))
-            Examples:
-
-              diffserver diff old.json new.json
-              curl -s https://example.org/fires | diffserver diff --items-at /Incidents --id-at /UniqueId before.json -
-
-            Dialects:
-
-            \(dialects)
-
-            """
         case .key:
             """
             Usage: diffserver key [NAME]
@@ -109,18 +94,6 @@ package struct Help {
             Example:
 
               diffserver key backend
-
-            """
-        case .token:
-            """
-            Usage: diffserver token --session NAME… [OPTION…]
-
-            Mints a client's token from the server's secret. No server needs to run.
-
-            \(options(TokenCommand.groups))
-            Example:
-
-              diffserver token --session shop --scope read,edit --ttl 15m --token-secret-file /run/secrets/tokens
 
             """
         case .healthCheck:
@@ -150,14 +123,14 @@ package struct Help {
               diffserver completion zsh >/usr/local/share/zsh/site-functions/_diffserver
 
             """
-        case .checkLists, .copy, .shape, .watch: parts?.commands.first { $0.topic == topic }?.help(self) ?? ""
+        case .diff, .token, .checkLists, .copy, .shape, .watch: commands.first { $0.topic == topic }?.help(self) ?? ""
         case .manual: Manual.page(of: self)
         }
     }
 
     // MARK: Parts
 
-    private var dialects: String {
+    var dialects: String {
         Dialect.allCases.map { dialect in
             let name = dialect.rawValue
             return "  \(name)\(String(repeating: " ", count: max(1, 12 - name.count)))\(dialect.summary)"

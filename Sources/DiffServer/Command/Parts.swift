@@ -4,20 +4,19 @@ import HTTPCore
 /// What the full server has beside the service: stores other than the memory, and lists that fetch themselves. A server
 /// without parts refuses by its name what needs them.
 package protocol Parts: Sendable {
-    /// The commands about lists.
-    static var commands: [any AddedCommand.Type] { get }
+    /// The commands about lists and stores.
+    static var commands: [any Subcommand.Type] { get }
     /// Where `--store` says that sessions live; nil if it is no address.
     static func store(_ text: String) -> (any StoreAddress)?
     /// Reads a file of lists. Errors say why it cannot be read, or have a line for each fault, with its place.
     static func lists(in path: String, environment: @escaping Environment) throws(UsageError) -> any Lists
 }
 
-/// A command that comes with parts.
-package protocol AddedCommand: CommandOptions {
-    /// - Parameter help: writes its options.
+/// A command with options of its own.
+package protocol Subcommand: CommandOptions {
     static func help(_ help: Help) -> String
-    /// - Parameter defaults: the options of `serve`.
-    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError)
+    /// Reads its arguments.
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError)
     func run(environment: @escaping Environment) throws(UsageError) -> Never
 }
 

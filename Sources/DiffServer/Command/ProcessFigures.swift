@@ -55,7 +55,7 @@ struct ProcessFigures {
 }
 
 /// The limits that a container or a service manager has set for the process (cgroups(7)).
-struct ControlGroup {
+package struct ControlGroup {
     /// The path before `/proc` and `/sys`.
     var root = ""
 

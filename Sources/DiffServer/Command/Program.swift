@@ -34,20 +34,18 @@ package enum Program {
             options.warnings += Options.misspelt(variables.keys)
             return { [options] in if options.checksOnly { ServeCheck.run(options) } else { Serve.run(options) } }
         case "key": return { [name = try KeyCommand.name(rest)] in KeyCommand.run(name: name) }
-        case "token": return { [token = try TokenCommand(rest, environment)] in token.run() }
         case "healthcheck":
             return { [options = try HealthCheck.options(rest, environment, defaults)] in HealthCheck.run(options) }
-        case "diff": return { [diff = try DiffCommand(rest)] in diff.run() }
         case "completion":
             return { [shell = try Completion.Shell(rest)] in
                 print(Completion(parts: parts).script(for: shell), terminator: "")
             }
         default:
-            guard let added = parts?.commands.first(where: { $0.topic.rawValue == name }) else {
+            guard var command = Help(parts: parts).commands.first(where: { $0.topic.rawValue == name })?.init() else {
                 throw UsageError("unknown command \"\(name)\"; see diffserver help")
             }
-            let command = try added.init(rest, environment: environment, defaults: defaults)
-            return { () throws(UsageError) in try command.run(environment: environment) }
+            try command.take(rest, environment: environment)
+            return { [command] () throws(UsageError) in try command.run(environment: environment) }
         }
     }
 
@@ -66,7 +64,7 @@ package enum Program {
 
 extension Options {
     /// The defaults. Sessions take at most half of the control group's memory.
-    init(_ parts: (any Parts.Type)?, in group: ControlGroup = ControlGroup()) {
+    package init(_ parts: (any Parts.Type)?, in group: ControlGroup = ControlGroup()) {
         self.init()
         self.parts = parts
         if let limit = group.memoryLimit { tableBounds.bytes = min(tableBounds.bytes, limit / 2) }

@@ -6,16 +6,14 @@ import SnapshotKit
 
 /// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server with the same variables could start with
 /// `--lists FILE`, and whether the sources answer with lists.
-struct CheckLists: AddedCommand {
+struct CheckLists: Subcommand {
     private(set) var path = ""
     /// Whether to fetch the sources.
     private var tries = false
     /// Sessions to try besides the lists without segments.
     private var sessions: [String] = []
 
-    init() {}
-
-    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError) {
         let others = try read(arguments)
         guard let file = others.first, tries || others.count == 1 else {
             throw UsageError("check-lists takes one lists file, and with --try also sessions; \(Self.topic.pointer)")

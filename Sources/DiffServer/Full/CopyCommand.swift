@@ -3,16 +3,14 @@ import DiffCommand
 import DiffStores
 
 /// `diffserver copy --from STORE --to STORE`: sessions of one store in another, so that their readers go on there.
-struct CopyCommand: AddedCommand {
+struct CopyCommand: Subcommand {
     private var source = Options()
     private var target = Options()
     private var prefix: String?
     private var resumes = false
 
-    init() {}
-
-    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
-        (source, target) = (defaults, defaults)
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError) {
+        (source, target) = (Options(AllParts.self), Options(AllParts.self))
         let others = try read(arguments, environment)
         if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(Self.topic.pointer)") }
         guard source.store != nil, target.store != nil else {

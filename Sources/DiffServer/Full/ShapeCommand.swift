@@ -4,15 +4,13 @@ import DiffService
 import SnapshotKit
 
 /// `diffserver shape FILE|URL`: where the list seems to be in a JSON document.
-struct ShapeCommand: AddedCommand {
+struct ShapeCommand: Subcommand {
     private var list = SingleList()
     private var source = ""
     /// Of the type to print instead of shapes.
     private var language: RowLanguage?
 
-    init() {}
-
-    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError) {
         let others = try read(arguments)
         guard others.count == 1 else { throw UsageError("shape takes one file or URL; \(Self.topic.pointer)") }
         source = others[0]

@@ -8,17 +8,15 @@ import HTTPCore
 import SnapshotKit
 
 /// `diffserver watch URL`: a page on which the list of any JSON address moves.
-struct WatchCommand: AddedCommand {
+struct WatchCommand: Subcommand {
     private var list = SingleList()
     /// The given members of the shape, in order; none if the shape is to be guessed.
     private var members: [(StateShape.Member, String)] = []
     private(set) var server = Options()
     private var isQuiet = false
 
-    init() {}
-
-    init(_ arguments: [String], environment: @escaping Environment, defaults: Options) throws(UsageError) {
-        server = defaults
+    mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError) {
+        server = Options(AllParts.self)
         let others = try read(arguments, environment, server: \.server)
         guard others.count == 1, others[0].isURL else {
             throw UsageError("watch takes one URL, which begins with http:// or https://; \(Self.topic.pointer)")

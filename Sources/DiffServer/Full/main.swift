@@ -11,7 +11,7 @@ Program.run(with: AllParts.self)
 
 /// Those of `diffserver`.
 enum AllParts: Parts {
-    static let commands: [any AddedCommand.Type] = [
+    static let commands: [any Subcommand.Type] = [
         CheckLists.self, CopyCommand.self, ShapeCommand.self, WatchCommand.self,
     ]
 

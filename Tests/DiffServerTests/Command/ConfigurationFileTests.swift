@@ -39,9 +39,9 @@ import Testing
 
     @Test func `watch reads it as well, but not what it does not take`() throws {
         try withFile(#"{"maxItems": 3, "maxSessions": 3, "lists": "/no/such/file"}"#) {
-            let watch = try WatchCommand(
-                ["--config", $0, "--max-sessions", "1", "http://127.0.0.1:1/"], environment: { _ in nil },
-                defaults: Options())
+            var watch = WatchCommand()
+            try watch.take(
+                ["--config", $0, "--max-sessions", "1", "http://127.0.0.1:1/"], environment: { _ in nil })
             #expect(watch.server.service.stateLimits.maxItems == 3)
             #expect(watch.server.tableBounds.sessions == 1)
             #expect(watch.server.listsPath == nil)

@@ -5,7 +5,9 @@ import Testing
 
 struct DiffCommandTests {
     private func command(_ flags: String...) throws -> DiffCommand {
-        try DiffCommand(["a", "b"] + flags)
+        var command = DiffCommand()
+        try command.take(["a", "b"] + flags, environment: { _ in nil })
+        return command
     }
 
     @Test func `each member of a shape has a flag`() throws {
