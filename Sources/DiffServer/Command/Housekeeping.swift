@@ -5,52 +5,32 @@ import HTTPCore
 import Synchronization
 
 /// The work done each second, on a separate thread.
-struct Housekeeping {
-    private let service: DiffService
-    private let server: Server
-    private var freeMemory: FreeMemory
-    private var excess: ExcessMemory
-    private let excessShare: MemoryShare
-    private var saturation = Saturation()
-    private let log: LogFile?
-
+enum Housekeeping {
     /// Runs until the process ends. The log is nil if it does not go to a file.
     static func start(_ service: DiffService, _ server: Server, _ log: LogFile?) {
         SystemThread.start(named: "housekeeping") {
-            var housekeeping = Housekeeping(service, server, log)
+            let table = service.table
+            var freeMemory = FreeMemory(slack: table.bounds.bytes / 16)
+            var excess = ExcessMemory(budget: table.bounds.bytes)
+            let excessShare = MemoryShare(of: table.account.excess)
+            var saturation = Saturation()
             while true {
                 for quarter in 1...4 {
                     usleep(250_000)
-                    housekeeping.giveBackMemory(isLastInSecond: quarter == 4)
+                    // What short-lived requests free within a second is a large part of a small budget, and a walk over
+                    // its heap takes a few milliseconds.
+                    guard quarter == 4 || table.bounds.bytes < 128 << 20 else { continue }
+                    table.account.connections.age()
+                    freeMemory.trim(used: table.size.bytes)
+                    guard let resident = ProcessFigures.memory?.resident else { continue }
+                    excess.update(resident: resident)
+                    excessShare.hold(excess.bytes)
                 }
-                housekeeping.sweep()
+                service.sweep()
+                if log?.follow() == true { service.journal.log("log file reopened: the old one was moved or removed") }
+                if let line = saturation.line(for: server.counters) { service.journal.log(line, level: "warning") }
             }
         }
-    }
-
-    private init(_ service: DiffService, _ server: Server, _ log: LogFile?) {
-        (self.service, self.server, self.log) = (service, server, log)
-        let table = service.table
-        freeMemory = FreeMemory(slack: table.bounds.bytes / 16)
-        excess = ExcessMemory(budget: table.bounds.bytes)
-        excessShare = MemoryShare(of: service.table.account.excess)
-    }
-
-    private mutating func giveBackMemory(isLastInSecond: Bool) {
-        // What short-lived requests free within a second is a large part of a small budget, and a walk over its heap
-        // takes a few milliseconds.
-        guard isLastInSecond || service.table.bounds.bytes < 128 << 20 else { return }
-        service.table.account.connections.age()
-        freeMemory.trim(used: service.table.size.bytes)
-        guard let resident = ProcessFigures.memory?.resident else { return }
-        excess.update(resident: resident)
-        excessShare.hold(excess.bytes)
-    }
-
-    private mutating func sweep() {
-        service.sweep()
-        if log?.follow() == true { service.journal.log("log file reopened: the old one was moved or removed") }
-        if let line = saturation.line(for: server.counters) { service.journal.log(line, level: "warning") }
     }
 }
 

@@ -244,8 +244,7 @@ enum Unit {
     }
 
     static func time(_ time: Duration) -> String {
-        let milliseconds =
-            Int(time.components.seconds) * 1000 + Int(time.components.attoseconds / 1_000_000_000_000_000)
+        let milliseconds = Int(time / .milliseconds(1))
         for (unit, size) in times.reversed() where milliseconds >= size && milliseconds % size == 0 {
             return "\(milliseconds / size)\(unit)"
         }

@@ -135,7 +135,7 @@ struct WatchCommand: Subcommand {
         let page = server.pagePath == nil ? "\(base)/page#\(list.name)/\(list.title)" : "\(base)/page"
         print("Page: \(page)")
         fflush(nil)
-        if !isQuiet { Browser.open(page, environment: environment) }
+        if !isQuiet { openInBrowser(page, environment: environment) }
     }
 }
 
@@ -151,26 +151,23 @@ extension SocketAddress {
     }
 }
 
-/// The desktop's browser.
-private enum Browser {
-    /// Opens a page, if there is a display, and a terminal in which somebody asked for it.
-    static func open(_ url: String, environment: Environment) {
-        let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment($0)?.isEmpty == false }
-        guard hasDisplay, isatty(STDOUT_FILENO) == 1 else { return }
-        var attributes = posix_spawnattr_t()
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_init(&attributes)
-        // The server's signals are blocked in its threads, and must not be blocked in a browser.
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var process = pid_t()
-        let words = ["sh", "-c", #"exec xdg-open "$0" >/dev/null 2>&1"#, url]
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        let status = posix_spawnp(&process, "sh", nil, &attributes, &arguments, environ)
-        for argument in arguments { free(argument) }
-        posix_spawnattr_destroy(&attributes)
-        guard status == 0 else { return }
-        SystemThread.start(named: "browser") { [process] in _ = waitpid(process, nil, 0) }
-    }
+/// Opens a page in the desktop's browser, if there is a display, and a terminal in which somebody asked for it.
+private func openInBrowser(_ url: String, environment: Environment) {
+    let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment($0)?.isEmpty == false }
+    guard hasDisplay, isatty(STDOUT_FILENO) == 1 else { return }
+    var attributes = posix_spawnattr_t()
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_init(&attributes)
+    // The server's signals are blocked in its threads, and must not be blocked in a browser.
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var process = pid_t()
+    let words = ["sh", "-c", #"exec xdg-open "$0" >/dev/null 2>&1"#, url]
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    let status = posix_spawnp(&process, "sh", nil, &attributes, &arguments, environ)
+    for argument in arguments { free(argument) }
+    posix_spawnattr_destroy(&attributes)
+    guard status == 0 else { return }
+    SystemThread.start(named: "browser") { [process] in _ = waitpid(process, nil, 0) }
 }
