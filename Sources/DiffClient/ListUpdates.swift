@@ -122,7 +122,11 @@ public struct ListUpdates: AsyncSequence, Sendable {
                 followed.revision = revision
             case .changes(let answer):
                 let before = followed.list
-                let outcome = try take(answer)
+                let outcome: FollowedList.Outcome
+                do throws(ApplyError) { outcome = try followed.take(answer) } catch {
+                    throw ServerProblem(title: "A changeset could not be applied", detail: "\(error)")
+                }
+                if case .elsewhere = outcome { throw .otherList }
                 if let time = following.readTime { followed.readTime = time }
                 // Sequences of different histories cannot be compared: answered edits are in this one, or lost.
                 if case .replaced(reason: "unknown") = outcome { followed.readTime = .uptime }
@@ -147,15 +151,6 @@ public struct ListUpdates: AsyncSequence, Sendable {
             let pending = client.pending
             if pending != toldOf { client.onPending?(pending) }
             toldOf = pending
-        }
-
-        private mutating func take(_ answer: [UInt8]) throws(ServerProblem) -> FollowedList.Outcome {
-            let outcome: FollowedList.Outcome
-            do throws(ApplyError) { outcome = try followed.take(answer) } catch {
-                throw ServerProblem(title: "A changeset could not be applied", detail: "\(error)")
-            }
-            if case .elsewhere = outcome { throw ServerProblem.otherList }
-            return outcome
         }
 
         /// The update for an answer: the server's own changes, if no edits are pending before or after it.

@@ -10,23 +10,23 @@ enum RowLanguage: String, CaseIterable {
 
     /// Names that must be quoted to be a member's.
     fileprivate var keywords: Set<String> {
-        let words =
-            switch self {
-            case .ts: ""
-            case .swift:
+        switch self {
+        case .ts: []
+        case .swift:
+            words(
                 """
                 associatedtype class deinit enum extension fileprivate func import inout internal let open operator \
                 precedencegroup private protocol public rethrows static struct subscript typealias var break case \
                 catch continue default defer do else fallthrough for guard if in repeat return switch throw where \
                 while Any as await false is nil super throws true try
-                """
-            case .kotlin:
+                """)
+        case .kotlin:
+            words(
                 """
                 as break class continue do else false for fun if in interface is null object package return super \
                 this throw true try typealias typeof val var when while
-                """
-            }
-        return Set(words.split(separator: " ").map(String.init))
+                """)
+        }
     }
 
     /// Types that the code names, and names that no type can have.
@@ -34,17 +34,12 @@ enum RowLanguage: String, CaseIterable {
         switch self {
         case .ts: []
         case .swift:
-            [
-                "Row", "String", "Bool", "Int", "Double", "Codable", "Hashable", "Sendable", "CodingKey", "CodingKeys",
-                "Any", "Type", "Protocol", "Self",
-            ]
-        case .kotlin:
-            [
-                "Row", "String", "Boolean", "Long", "Double", "List", "Serializable", "SerialName", "JsonElement",
-                "Companion",
-            ]
+            words("Row String Bool Int Double Codable Hashable Sendable CodingKey CodingKeys Any Type Protocol Self")
+        case .kotlin: words("Row String Boolean Long Double List Serializable SerialName JsonElement Companion")
         }
     }
+
+    private func words(_ text: String) -> Set<String> { Set(text.split(separator: " ").map(String.init)) }
 
     fileprivate func name(of kind: RowType.Kind) -> String {
         switch (kind, self) {
