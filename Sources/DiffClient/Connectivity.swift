@@ -17,7 +17,6 @@ final class Connectivity: @unchecked Sendable {
     /// Whether the server has not refused `content=delta` yet.
     let serverKnowsDelta = Watched(true)
 
-    /// Stops noticing.
     private var ends: [() -> Void] = []
 
     init() {

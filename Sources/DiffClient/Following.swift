@@ -55,7 +55,6 @@ struct Following: Sendable {
     /// Since when an answered edit is not known to be in the list.
     private var behindSince: TimeInterval?
 
-    /// - Parameter hasList: whether there is a list to continue from.
     init(_ client: ListClient, hasList: Bool) {
         (interval, backOff, isUrgent) = (client.pollInterval, client.backOff, !hasList)
         wait = interval == nil ? client.wait : 0

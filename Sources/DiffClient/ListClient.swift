@@ -138,7 +138,6 @@ public struct ListClient: Sendable {
     /// failure, unless the server asked for it. On Apple's platforms the client does this on its own.
     public func reconnect() { connectivity.reconnections.change { $0 += 1 } }
 
-    /// Whether trying again may help.
     func mayPass(_ problem: ServerProblem) -> Bool { problem.isPassing || renewsToken && problem.status == 401 }
 }
 
@@ -167,7 +166,6 @@ extension ListClient {
 
     var viewQuery: Query { [("view", view?.json.description)] }
 
-    /// The parameters for `form`, `view` and rows.
     func query(in rows: StateWindow?) -> Query { form.query + viewQuery + (rows?.query ?? []) }
 
     /// Reads what has changed since a revision. A server that does not know `delta` is asked for patches from then on.

@@ -56,10 +56,8 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private var following: Following
         private var request: OpenRequest?
         private let alarm = Alarm()
-        /// The status that `onStatus` was told of.
         private var toldStatus: ListClient.Status?
-        /// The edits that `onPending` was told of.
-        private var toldOf = ListClient.Pending.none
+        private var toldPending = ListClient.Pending.none
         /// Whether the task was cancelled: then the sequence has ended.
         private var isOver = false
 
@@ -149,8 +147,8 @@ public struct ListUpdates: AsyncSequence, Sendable {
 
         private mutating func tellPending() {
             let pending = client.pending
-            if pending != toldOf { client.onPending?(pending) }
-            toldOf = pending
+            if pending != toldPending { client.onPending?(pending) }
+            toldPending = pending
         }
 
         /// The update for an answer: the server's own changes, if no edits are pending before or after it.

@@ -27,7 +27,6 @@ public final class ListWindow: Sendable {
 }
 
 extension StateWindow {
-    /// The server's parameters.
     var query: ListClient.Query {
         let place: (String, String) =
             switch anchor {

@@ -10,7 +10,6 @@ final class OpenRequest: Sendable {
     let news = Watched(News()) { !$0.isEmpty }
     private let task: Task<Void, Never>
 
-    /// Makes a request that wakes a loop when it has news.
     init(waking alarm: Alarm, _ reading: @escaping Reading) {
         news.wakes(alarm)
         task = Task { [news] in
@@ -24,7 +23,6 @@ final class OpenRequest: Sendable {
 
     deinit { task.cancel() }
 
-    /// Takes the next news, if there is any.
     func next() -> News.Outcome? { news.change { $0.next() } }
 }
 
@@ -105,10 +103,8 @@ struct News: Sendable {
     /// When the last bytes of a stream arrived, if any have.
     private(set) var lastHeard: TimeInterval?
 
-    /// Whether there is nothing to read.
     var isEmpty: Bool { queue.isEmpty }
 
-    /// Takes the next news.
     mutating func next() -> Outcome? { isEmpty ? nil : queue.removeFirst() }
 
     /// Takes bytes of a stream; returns whether more are wanted.

@@ -50,7 +50,6 @@ final class PendingEdits: Sendable {
     /// Whether some answered edits are not known to be in a list.
     func isAnswered(beyond followed: FollowedList) -> Bool { pending(for: followed).contains { $0.answer != nil } }
 
-    /// The edits that are not answered.
     var waiting: ListClient.Pending {
         let batches = edits.value.batches.filter { $0.answer == nil }
         return ListClient.Pending(count: batches.count, ids: Set(batches.flatMap(\.ids)))

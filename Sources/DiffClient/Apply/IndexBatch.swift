@@ -218,7 +218,6 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
         }
     }
 
-    /// Removes deleted and moved elements.
     fileprivate func leave(_ lists: inout [[Element]]) {
         for (list, indexes) in Dictionary(grouping: sources, by: \.list) {
             let (elements, leaving) = (lists[list], Set(indexes.map(\.place)))

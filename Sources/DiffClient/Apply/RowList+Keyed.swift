@@ -75,7 +75,6 @@ private struct LinkedList {
         for row in section.rows { try rows.insert(row, before: ring, value) }
     }
 
-    /// The ring of a section's rows.
     private func ring(_ value: JSONSlice) throws(ApplyError) -> Int {
         let id = try value.asID()
         guard let ring = rings[id] else { throw value.error(.unknownID, "no section has the id \"\(id)\"") }
@@ -102,7 +101,6 @@ private struct Rings<Element: ListElement> {
         return ring
     }
 
-    /// The elements of a ring, in order. O(elements).
     func elements(in ring: Int) -> [Element] {
         var elements: [Element] = []
         var link = links[links[ring].next]

@@ -15,7 +15,6 @@ struct Members: Sendable {
         return value
     }
 
-    /// The elements of an optional array.
     func list(_ name: String) throws(ApplyError) -> [JSONSlice] { try values[name]?.asArray() ?? [] }
 
     /// The content after an update, which has the new content, or what has changed of it.
@@ -34,7 +33,6 @@ struct Members: Sendable {
 }
 
 extension JSONSlice {
-    /// Validates a text.
     init(checking json: consuming [UInt8]) throws(ApplyError) {
         do throws(JSONError) { self = try JSONText(json).slice } catch {
             throw ApplyError(.notJSON, error.reason.rawValue, at: error.offset)
@@ -70,7 +68,6 @@ extension JSONSlice {
         try asArray().map { (element) throws(ApplyError) in try element.asID() }
     }
 
-    /// `reload` or `reconfigure`.
     func asRedraw() throws(ApplyError) -> Marks.Redraw {
         switch try asString() {
         case "reload": .reload
@@ -110,7 +107,6 @@ protocol ListElement: Sendable {
 }
 
 extension ListElement {
-    /// Reads a new element.
     init(_ value: JSONSlice) throws(ApplyError) { try self.init(try value.object(Self.members + Self.membersOfNew)) }
 }
 

@@ -126,7 +126,6 @@ enum KeyCommand {
         return arguments.first ?? "writer"
     }
 
-    /// Makes the secret for the client, and the option for the server.
     static func run(name: String) {
         let secret = KeyRing.newSecret()
         let hash = Hex.encode(Digests.sha256(Array(secret.utf8)))

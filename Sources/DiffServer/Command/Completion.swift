@@ -21,7 +21,6 @@ struct Completion {
         case nothing, file, anything
         case words([String])
 
-        /// - Parameter value: the placeholder in help; nil for a switch.
         init(_ value: String?) {
             switch value {
             case nil: self = .nothing
@@ -48,7 +47,6 @@ struct Completion {
         Target.all.filter { parts != nil || !Target.needsParts($0.flag, "") }.map { ($0.flag, Operand($0.value)) }
     }
 
-    /// The words that may follow a command.
     private func operands(of command: Help.Topic) -> Operand {
         switch command {
         case .overview: .words((commands + [.manual]).map(\.rawValue))

@@ -12,7 +12,6 @@ package struct ConfigurationFile: Sendable {
         let name: String
     }
 
-    /// The values of each option, by its flag.
     private let values: [String: [Value]]
 
     /// - Throws: a line `FILE:LINE:COLUMN: message` for the first fault, or why the file cannot be read.
@@ -68,7 +67,6 @@ package struct ConfigurationFile: Sendable {
         return option
     }
 
-    /// The values of a member, and where they are.
     private static func texts(
         of member: JSONSlice.Member, for option: Option<Options>
     ) throws(UsageError) -> [(offset: Int, text: String)] {

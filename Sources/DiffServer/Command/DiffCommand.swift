@@ -55,7 +55,6 @@ struct DiffCommand: Subcommand {
         .shape("Where the list is in a document of another form, by JSON Pointers (P)", \.members),
     ]
 
-    /// Prints the changeset, and warnings to standard error.
     func run(environment: @escaping Environment) -> Never {
         let before = read(old, upon: nil)
         let changeset = Changeset(from: before, to: read(new, upon: before))
@@ -112,7 +111,6 @@ extension OptionGroup {
 }
 
 extension StateShape {
-    /// A shape by its options.
     package init(flags members: [(Member, String)]) throws(UsageError) {
         do throws(Failure) { try self.init(members) } catch {
             throw UsageError((error.member.map { "\($0.flag): " } ?? "") + error.detail)

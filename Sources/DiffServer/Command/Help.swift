@@ -14,7 +14,6 @@ package struct Help {
         case copy, shape, watch, completion
         case manual = "man"
 
-        /// Points to the help, in error messages.
         package var pointer: String { "see diffserver \(rawValue) --help" }
 
         /// Whether the command comes with parts.
@@ -23,7 +22,6 @@ package struct Help {
 
     var commands: [any Subcommand.Type] { [DiffCommand.self, TokenCommand.self] + (parts?.commands ?? []) }
 
-    /// Whether this executable has a command.
     func has(_ topic: Topic) -> Bool { parts != nil || !topic.isAdded }
 
     /// What a server without parts does.
@@ -149,7 +147,6 @@ package struct Help {
         """
     }
 
-    /// Group by group.
     package func options<Target>(_ groups: [OptionGroup<Target>]) -> String {
         groups.map { "\($0.title):\n\n" + $0.options.compactMap(line).joined(separator: "\n") + "\n" }.joined(
             separator: "\n")

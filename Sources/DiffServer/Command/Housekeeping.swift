@@ -66,7 +66,6 @@ struct ExcessMemory {
     private(set) var bytes = 0
     private var last = 0
 
-    /// - Parameter budget: in bytes.
     init(budget: Int) { (limit, most) = (budget / 16 * 17 + (32 << 20), budget / 2) }
 
     /// Goes half of the way to what would have met the limit: evicted sessions come back later, if at all. A peak that

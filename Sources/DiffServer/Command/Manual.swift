@@ -5,7 +5,6 @@ import DiffService
 /// It is made from the help's own paragraphs, so it says everything they say. The first line of a paragraph tells its
 /// kind: an option begins with two dashes, other indented lines stay as they are, and a heading ends with a colon.
 enum Manual {
-    /// Lines of the help.
     private typealias Paragraph = ArraySlice<Substring>
 
     static func page(of help: Help) -> String {

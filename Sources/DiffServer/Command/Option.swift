@@ -134,7 +134,6 @@ extension Option {
         }
     }
 
-    /// Any text that is not empty.
     package static func text(
         _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Target, String?> & Sendable
     ) -> Option { .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 } }
@@ -184,7 +183,6 @@ extension Option {
         _ range: ClosedRange<Duration> = OptionRange.times
     ) -> Option { .optional(flag, "TIME", help, OptionRange.timeFault(range), path) { range.checked(Unit.time($0)) } }
 
-    /// The headers of a request, `NAME: VALUE`.
     package static func headers(_ path: WritableKeyPath<Target, [String]> & Sendable) -> Option {
         Option(
             flag: "--header", value: "'NAME: VALUE'",
@@ -207,7 +205,6 @@ extension Option {
 }
 
 extension ClosedRange {
-    /// A value, if it is within the range.
     fileprivate func checked(_ value: Bound?) -> Bound? { value.flatMap { contains($0) ? $0 : nil } }
 }
 

@@ -245,7 +245,6 @@ extension Options: CommandOptions {
 }
 
 extension Option {
-    /// A secret of the server for tokens, or several, one per line.
     static func tokenSecret(_ help: String, _ path: WritableKeyPath<Target, [[UInt8]]> & Sendable) -> Option {
         Option(
             flag: "--token-secret", value: "TEXT", help: help,

@@ -6,7 +6,6 @@ import SnapshotKit
 
 /// The configuration of the service. `OptionTable` has each option's name, and says what it does.
 package struct Options: Sendable {
-    /// Nil in a server without parts.
     package var parts: (any Parts.Type)?
 
     var configPath: String?
@@ -119,8 +118,7 @@ extension Options {
         }
         if storeAuthority != nil, store?.usesTLS != true {
             throw UsageError(
-                "--store-ca requires a store reached over TLS: rediss://, rediss-sentinel:// or "
-                    + "rediss-cluster://")
+                "--store-ca requires a store reached over TLS: rediss://, rediss-sentinel:// or rediss-cluster://")
         }
         if store?.isShared != true, storeReplicas > 0 || storePrefix != nil {
             throw UsageError("\(storeReplicas > 0 ? "--store-replicas" : "--store-prefix") requires a --store in Redis")
@@ -166,7 +164,6 @@ extension Options {
         }
     }
 
-    /// The keys of writers.
     package var allKeys: [KeyRing.Key] { keys + fileKeys }
 
     /// Reads the keys in a file: those of writers, or those that are only for `/metrics`.

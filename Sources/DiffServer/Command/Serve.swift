@@ -108,7 +108,6 @@ package enum Serve {
 
     // MARK: Reading again
 
-    /// How often files are looked at.
     private static let lookInterval = Duration.seconds(10)
     /// How long a changed file must stay the same before it is read: it may be half written.
     private static let settlingTime = Duration.seconds(1)
@@ -228,7 +227,6 @@ package enum Serve {
         return all.compactMap(\.self)
     }
 
-    /// A number with its noun.
     package static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
     /// Who may do what, and the key that is made where none is configured and others reach the server.
@@ -266,7 +264,6 @@ private func fail(_ message: String, _ journal: Journal) -> Never {
 }
 
 extension ListenAddress {
-    /// Whether only this machine can reach the address.
     var isLoopback: Bool {
         switch self {
         case .unix: true

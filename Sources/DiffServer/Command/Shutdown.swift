@@ -84,7 +84,6 @@ final class Shutdown: Sendable {
 
     private func hurry() { isHurried.store(true, ordering: .relaxed) }
 
-    /// Waits, but no longer than there is time.
     private func pause(_ time: Duration) {
         let end = Instant.now + time
         while !hasNoTime, Instant.now < end {

@@ -4,10 +4,8 @@ import HTTPCore
 
 /// Where sessions live outside of the process, as `--store` names it.
 package protocol StoreAddress: Sendable {
-    /// Nil if the text is no such address.
     init?(_ text: String)
 
-    /// Whether it is reached over TLS.
     var usesTLS: Bool { get }
     /// Whether several processes share its sessions. Otherwise it is a file of this machine.
     var isShared: Bool { get }

@@ -5,7 +5,6 @@
 import CDiffSystem
 import DiffService
 
-/// Prints one line.
 package func print(_ line: String) { Swift.print(line.escaped) }
 
 /// Prints text of this program, which has line breaks.
@@ -26,7 +25,6 @@ package func end(_ status: Int32, saying lines: [String]) -> Never {
     end(status)
 }
 
-/// Ends the process with one line.
 package func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: ["diffserver: \(message)"]) }
 
 /// Ends the process with a command line's fault, or with those of a file.
@@ -42,6 +40,5 @@ extension String {
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 
-    /// The lines of a text of this program.
     package var lines: [String] { split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
 }

@@ -8,7 +8,6 @@ import SnapshotKit
 /// `--lists FILE`, and whether the sources answer with lists.
 struct CheckLists: Subcommand {
     private(set) var path = ""
-    /// Whether to fetch the sources.
     private var tries = false
     /// Sessions to try besides the lists without segments.
     private var sessions: [String] = []

@@ -66,7 +66,6 @@ enum RowLanguage: String, CaseIterable {
         return (lines + [lines.isEmpty ? "" : "\n", code]).joined()
     }
 
-    /// A literal of a text in one line.
     fileprivate func literal(_ text: String) -> String {
         let scalars = text.unicodeScalars.map { scalar -> String in
             switch scalar {
@@ -103,7 +102,6 @@ extension RowType {
 
     // MARK: TypeScript
 
-    /// What a value may be.
     private func typeScript(_ indent: String) -> [String] {
         var parts = Set(kinds.subtracting([.object, .array]).map(RowLanguage.ts.name)).sorted()
         if kinds.contains(.object) { parts.append(typeScriptObject(indent)) }

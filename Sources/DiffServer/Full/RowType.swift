@@ -10,7 +10,6 @@ struct RowType {
     struct Member {
         let name: String
         var type = RowType()
-        /// How many objects have it.
         fileprivate var count = 0
     }
 
@@ -46,7 +45,6 @@ struct RowType {
     /// Whether some objects lack a member of this type.
     func lacks(_ member: Member) -> Bool { member.count < objects }
 
-    /// Counts a value in.
     private mutating func take(_ value: JSONSlice) {
         if let found = value.orderedMembers {
             kinds.insert(.object)

@@ -70,7 +70,6 @@ struct ShapeCommand: Subcommand {
         end(0)
     }
 
-    /// Prints the type of the rows, and ends.
     private func tell(_ language: RowLanguage, _ shape: StateShape, _ document: inout StateDocument) -> Never {
         guard let reading = try? document.state(shape, limits: StateLimits()), let type = RowType(of: reading.snapshot)
         else { fail("\(source): its rows have ids alone, and no contents to have a type") }
@@ -82,7 +81,6 @@ struct ShapeCommand: Subcommand {
         end(0)
     }
 
-    /// Why a document has no shape.
     private static func reason(_ document: consuming StateDocument) -> String {
         do throws(StateError) {
             // Ids that repeat are a fault of a state, and of a list without ids they are none.
@@ -100,8 +98,8 @@ struct ShapeCommand: Subcommand {
     private func curl(_ shape: StateShape) -> String {
         let (input, file) = list.url.isEmpty ? ("", source) : ("curl -s \(shellWord(source)) | ", "-")
         let query = shape == .native ? "" : "?\(shape.query)"
-        return "\(input)curl --data-binary \(shellWord("@\(file)")) "
-            + "'http://127.0.0.1:8080/v1/sessions/list/changes\(query)'"
+        let url = "http://127.0.0.1:8080/v1/sessions/list/changes\(query)"
+        return "\(input)curl --data-binary \(shellWord("@\(file)")) '\(url)'"
     }
 }
 
@@ -114,14 +112,12 @@ extension ShapeGuess {
 }
 
 extension StateShape {
-    /// As members of JSON.
     var json: String {
         var writer = JSONWriter()
         write(into: &writer)
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
 
-    /// As options of a command line.
     var flags: String {
         essentials.map { member, value in
             member == .map ? member.flag : "\(member.flag) \(shellWord(value))"

@@ -9,7 +9,6 @@ import SnapshotKit
 struct SingleList: Sendable {
     var name = "watch"
     var url = ""
-    /// How often it is fetched.
     var every = Duration.seconds(5)
     /// `NAME: VALUE`, as curl takes them.
     var headers: [String] = []
@@ -65,7 +64,6 @@ struct SingleList: Sendable {
         return file
     }
 
-    /// The answer of the URL.
     func fetch(environment: @escaping Environment) throws(UsageError) -> SourceProbe.Answer {
         guard let list = try file(environment: environment).list(of: name), let feed = list.definition.feeds.first
         else { preconditionFailure("a file of this list alone") }

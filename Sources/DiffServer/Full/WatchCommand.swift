@@ -70,7 +70,6 @@ struct WatchCommand: Subcommand {
 
     // MARK: Running
 
-    /// Serves until a signal ends the process.
     func run(environment: @escaping Environment) throws(UsageError) -> Never {
         var (list, options) = (list, server)
         options.lists = try list.file(environment: environment)
@@ -116,7 +115,6 @@ struct WatchCommand: Subcommand {
         return found.shape.mapping?.element.idAt == named.element.idAt ? found : nil
     }
 
-    /// Says what was guessed, and the runners-up.
     private func tell(_ shapes: [StateShape]) {
         guard let best = shapes.first else { return print("Where its rows are is guessed once there are some.") }
         guard best != .native else { return print("It is read as it is.") }
