@@ -19,9 +19,7 @@ struct Following: Sendable {
 
     /// Why nothing is asked: the server has named when to come back; something failed, until the client is told to
     /// reconnect; or the next poll is not due, until other rows are wanted or an edit is answered.
-    private enum PauseReason {
-        case named, failure, interval
-    }
+    private enum PauseReason { case named, failure, interval }
 
     enum Step: Sendable, Equatable {
         /// Make this request in place of the one in progress.

@@ -209,9 +209,7 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
             ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),
             ("after", inserted + updated.map(\.at)),
         ] {
-            if let index = indexes.firstRepeated {
-                throw error(.namedTwice, "two operations name \(index) \(when)")
-            }
+            if let index = indexes.firstRepeated { throw error(.namedTwice, "two operations name \(index) \(when)") }
         }
         for index in sources + updated.map(\.from) where !lists.contains(index) {
             throw error(.outOfRange, "there is no \(Element.name) \(index) before")

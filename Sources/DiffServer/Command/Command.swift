@@ -16,7 +16,6 @@ package struct UsageError: Error {
 
     package init(_ message: String, hasPlaces: Bool = false) { (self.message, self.hasPlaces) = (message, hasPlaces) }
 
-    /// Of what a server without parts has not.
     static func needsParts(_ name: String) -> UsageError {
         UsageError("\(name) needs the full server, diffserver; this one \(Help.limits)")
     }

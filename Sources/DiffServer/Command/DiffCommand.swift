@@ -49,8 +49,7 @@ struct DiffCommand: Subcommand {
             .choice(
                 "--staging",
                 "staged only: no step that a list view could reject (default), or the fewest steps", \.staging),
-            .choice(
-                "--content", "updates carry the row's whole content (default), or a merge patch", \.content),
+            .choice("--content", "updates carry the row's whole content (default), or a merge patch", \.content),
         ]),
         .shape("Where the list is in a document of another form, by JSON Pointers (P)", \.members),
     ]

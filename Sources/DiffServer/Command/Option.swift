@@ -140,9 +140,7 @@ extension Option {
 
     package static func toggle(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Target, Bool> & Sendable
-    ) -> Option {
-        .value(flag, nil, help, "is neither true nor false", path) { ["true": true, "false": false][$0] }
-    }
+    ) -> Option { .value(flag, nil, help, "is neither true nor false", path) { ["true": true, "false": false][$0] } }
 
     /// The help with the default, unless that is said already.
     private static func shown(_ help: String, _ standard: String) -> String {

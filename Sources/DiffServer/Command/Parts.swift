@@ -4,7 +4,6 @@ import HTTPCore
 /// What the full server has beside the service: stores other than the memory, and lists that fetch themselves. A server
 /// without parts refuses by its name what needs them.
 package protocol Parts: Sendable {
-    /// The commands about lists and stores.
     static var commands: [any Subcommand.Type] { get }
     /// Where `--store` says that sessions live; nil if it is no address.
     static func store(_ text: String) -> (any StoreAddress)?
@@ -15,7 +14,6 @@ package protocol Parts: Sendable {
 /// A command with options of its own.
 package protocol Subcommand: CommandOptions {
     static func help(_ help: Help) -> String
-    /// Reads its arguments.
     mutating func take(_ arguments: [String], environment: @escaping Environment) throws(UsageError)
     func run(environment: @escaping Environment) throws(UsageError) -> Never
 }

@@ -29,7 +29,6 @@ package protocol StoreAddress: Sendable {
 package typealias OpenStore = (store: any SessionStore, loops: [EventLoop])
 
 extension Options {
-    /// Opens the store, or keeps sessions in memory.
     func openStore(_ journal: Journal, _ workers: Workers) throws(StoreError) -> OpenStore {
         let freed = EvictedMemory(worth: tableBounds.bytes / 16)
         let table = SessionTable(

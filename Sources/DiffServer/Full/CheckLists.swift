@@ -43,7 +43,6 @@ struct CheckLists: Subcommand {
         ])
     ]
 
-    /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.
     func run(environment: @escaping Environment) -> Never {
         let file: ListsFile
         do throws(UsageError) { file = try ListsFile(path, environment) } catch { fail(error, status: 1) }

@@ -3,9 +3,7 @@ import SnapshotKit
 /// What the values at one place of a list's rows have in common, as a type that clients declare.
 struct RowType {
     /// What a value may be, besides null.
-    enum Kind: Hashable {
-        case text, flag, integer, decimal, object, array
-    }
+    enum Kind: Hashable { case text, flag, integer, decimal, object, array }
 
     struct Member {
         let name: String

@@ -49,7 +49,6 @@ struct ShapeCommand: Subcommand {
         ])
     ]
 
-    /// Prints the guesses, and how to post the document by the first one.
     func run(environment: @escaping Environment) throws(UsageError) -> Never {
         var document = StateDocument(try read(environment))
         let guesses: [ShapeGuess]
@@ -104,7 +103,6 @@ struct ShapeCommand: Subcommand {
 }
 
 extension ShapeGuess {
-    /// How much it finds, and where.
     var words: String {
         let count = "\(rows) \(rows == 1 ? "row" : "rows")"
         return sections == 1 ? "\(count)" : "\(count) in \(sections) sections"

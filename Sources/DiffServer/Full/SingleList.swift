@@ -54,7 +54,6 @@ struct SingleList: Sendable {
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
 
-    /// A file of only this list.
     func file(environment: @escaping Environment) throws(UsageError) -> ListsFile {
         let file: ListsFile
         do throws(ListsFileError) {
