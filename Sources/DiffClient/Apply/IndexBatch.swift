@@ -4,7 +4,7 @@ import SnapshotKit
 ///
 /// `deleted` and `from` are indexes in the list before the batch, `inserted`, `at` and `to` in the list after it. A
 /// stage with updates has no other operations, so there indexes are the same in both.
-public struct IndexBatch: Sendable {
+public struct IndexBatch: Sendable, CustomStringConvertible {
     /// Operations on sections, or on rows.
     public struct Operations<Index: Hashable & Sendable, Element: Sendable>: Sendable {
         /// Before the batch.
@@ -49,20 +49,9 @@ public struct IndexBatch: Sendable {
     public let items: Operations<ItemPath, RowList.Row>
     /// Whether sections take their rows along, and updates have one index. Otherwise each row has its own operation.
     let isStage: Bool
-}
 
-extension IndexBatch: CustomStringConvertible {
     /// The operations with their indexes: `deleted [0,1]; moved [0,2] → [0,0]`.
     public var description: String { (sections.texts.map { "sections \($0)" } + items.texts).joined(separator: "; ") }
-}
-
-extension IndexBatch.Operations where Index: ListIndex {
-    fileprivate var texts: [String] {
-        [
-            ("deleted", deleted.map(\.text)), ("inserted", inserted.map(\.text)),
-            ("moved", moved.map { "\($0.from.text) → \($0.to.text)" }), ("updated", updated.map(\.at.text)),
-        ].filter { !$1.isEmpty }.map { "\($0) \($1.joined(separator: ", "))" }
-    }
 }
 
 /// An index of a list: of the sections, or of the rows of one section.
@@ -113,6 +102,13 @@ extension IndexBatch {
 }
 
 extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
+    fileprivate var texts: [String] {
+        [
+            ("deleted", deleted.map(\.text)), ("inserted", inserted.map(\.text)),
+            ("moved", moved.map { "\($0.from.text) → \($0.to.text)" }), ("updated", updated.map(\.at.text)),
+        ].filter { !$1.isEmpty }.map { "\($0) \($1.joined(separator: ", "))" }
+    }
+
     fileprivate init(_ value: JSONSlice?, isStage: Bool, at offset: Int) throws(ApplyError) {
         self.offset = offset
         guard let lists = try value?.object(["deleted", "inserted", "moved", "updated"]) else { return }
@@ -265,16 +261,14 @@ extension Array {
 // bug reports for each.
 
 /// A batch of a staged changeset, and the list after it.
-public struct ListStage: Sendable {
+public struct ListStage: Sendable, CustomStringConvertible {
     /// `updates`, `deletes`, `sections`, `items` or `headers`.
     public let name: String
     /// The operations to pass to the view.
     public let batch: IndexBatch
     /// The list to adopt inside the batch.
     public let list: RowList
-}
 
-extension ListStage: CustomStringConvertible {
     /// The operations with their indexes.
     public var description: String { batch.description }
 }

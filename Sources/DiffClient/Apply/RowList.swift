@@ -31,6 +31,13 @@ public struct RowList: Sendable, Equatable {
             (self.id, self.content, self.kind, self.level, self.parent) = (id, content, kind, level, parent)
             (self.isExpanded, self.childCount) = (isExpanded, childCount)
         }
+
+        /// The row of a visible item. O(children).
+        public init(_ item: StateItem) {
+            self.init(
+                id: item.id, content: item.content.map(JSONText.init(accepted:)), kind: item.kind, level: item.level,
+                parent: item.parent?.id, isExpanded: item.isExpanded, childCount: item.children.count)
+        }
     }
 
     /// A section.
@@ -112,15 +119,6 @@ extension Sequence where Element: Hashable {
     var firstRepeated: Element? {
         var seen: Set<Element> = []
         return first { !seen.insert($0).inserted }
-    }
-}
-
-extension RowList.Row {
-    /// The row of a visible item. O(children).
-    public init(_ item: StateItem) {
-        self.init(
-            id: item.id, content: item.content.map(JSONText.init(accepted:)), kind: item.kind, level: item.level,
-            parent: item.parent?.id, isExpanded: item.isExpanded, childCount: item.children.count)
     }
 }
 

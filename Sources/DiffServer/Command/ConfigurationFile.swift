@@ -72,7 +72,8 @@ package struct ConfigurationFile: Sendable {
     ) throws(UsageError) -> [(offset: Int, text: String)] {
         var texts: [(Int, String)] = []
         for value in member.value.elements ?? [member.value] {
-            guard let text = value.string ?? value.scalar else {
+            let isPlain = value.number != nil || value.flag != nil
+            guard let text = isPlain ? String(decoding: value.text, as: UTF8.self) : value.string else {
                 throw UsageError("\(member.name) must be a string, a number, true, false, or an array of strings")
             }
             if option.holdsSecret(text) {
@@ -94,9 +95,4 @@ extension Option<Options> {
         let user = text.prefix { $0 != "@" }
         return user.endIndex < text.endIndex && user.replacing("://", with: "").contains(":")
     }
-}
-
-extension JSONSlice {
-    /// The text of a number, `true` or `false`.
-    fileprivate var scalar: String? { number != nil || flag != nil ? String(decoding: text, as: UTF8.self) : nil }
 }

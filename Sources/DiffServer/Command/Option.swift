@@ -1,5 +1,6 @@
 // How an option is read. Ranges end where values could no longer work, far below where their sum would overflow.
 
+import DiffService
 import DiffSessions
 import HTTPCore
 import SnapshotKit
@@ -199,6 +200,18 @@ extension Option {
         let words = Value.allCases.map(\.rawValue)
         let fault = "is not \(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")"
         return .value(flag, value ?? words.joined(separator: "|"), help, fault, path) { Value(rawValue: $0) }
+    }
+
+    static func tokenSecret(_ help: String, _ path: WritableKeyPath<Target, [[UInt8]]> & Sendable) -> Option {
+        Option(
+            flag: "--token-secret", value: "TEXT", help: help,
+            fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
+            isSecret: true
+        ) {
+            guard let secrets = TokenSecrets.read($1.utf8) else { return false }
+            $0[keyPath: path] += secrets
+            return $0[keyPath: path].count <= TokenSecrets.maxCount
+        }
     }
 }
 

@@ -243,17 +243,3 @@ extension Options: CommandOptions {
             \.server.polling),
     ]
 }
-
-extension Option {
-    static func tokenSecret(_ help: String, _ path: WritableKeyPath<Target, [[UInt8]]> & Sendable) -> Option {
-        Option(
-            flag: "--token-secret", value: "TEXT", help: help,
-            fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
-            isSecret: true
-        ) {
-            guard let secrets = TokenSecrets.read($1.utf8) else { return false }
-            $0[keyPath: path] += secrets
-            return $0[keyPath: path].count <= TokenSecrets.maxCount
-        }
-    }
-}

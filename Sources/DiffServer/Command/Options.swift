@@ -213,9 +213,7 @@ extension Options {
         }
         return bytes
     }
-}
 
-extension Options {
     /// Warnings about variables that nothing reads, and that resemble those of options. Others may begin in the same
     /// way: Kubernetes sets `DIFFSERVER_PORT` and the like for a Service of that name.
     static func misspelt(_ variables: some Sequence<String>) -> [String] {
