@@ -59,7 +59,6 @@ public struct WindowBounds: Sendable, Equatable {
         guard let members = bounds.members, let anchor = members["anchor"], let above = members["above"]?.integer,
             let below = members["below"]?.integer
         else { throw bounds.wrong("a window must have anchor, above and below") }
-        let isNone = anchor.text.elementsEqual("null".utf8)
-        self.init(anchor: isNone ? nil : try anchor.asID(), above: above, below: below)
+        self.init(anchor: anchor.isNull ? nil : try anchor.asID(), above: above, below: below)
     }
 }

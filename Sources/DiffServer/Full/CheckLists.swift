@@ -46,8 +46,7 @@ struct CheckLists: Subcommand {
     func run(environment: @escaping Environment) -> Never {
         let file: ListsFile
         do throws(UsageError) { file = try ListsFile(path, environment) } catch { fail(error, status: 1) }
-        let failures = tries ? failures(file) : 0
-        if failures > 0 { end(1) }
+        if tries, failures(file) > 0 { end(1) }
         print("\(path): \(Serve.count(file.count, "list")), no faults")
         exit(0)
     }

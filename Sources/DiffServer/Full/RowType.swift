@@ -24,20 +24,14 @@ struct RowType {
 
     /// The type of the contents of all items, children included; nil if none has any.
     init?(of snapshot: Snapshot) {
-        guard let document = try? JSONSlice(document: snapshot.documentJSON()), let state = document.members,
-            let sections = state["sections"]?.elements
-        else { return nil }
+        let sections = JSONSlice.members(of: snapshot.documentJSON())?["sections"]?.elements ?? []
         var waiting = sections.compactMap(\.members)
-        var hasContents = false
         while let parent = waiting.popLast() {
             let items = parent["items"]?.elements?.compactMap(\.members) ?? []
-            for content in items.compactMap({ $0["content"] }) {
-                take(content)
-                hasContents = true
-            }
+            for content in items.compactMap({ $0["content"] }) { take(content) }
             waiting += items
         }
-        guard hasContents else { return nil }
+        if kinds.isEmpty, !isNull { return nil }
     }
 
     /// Whether some objects lack a member of this type.
