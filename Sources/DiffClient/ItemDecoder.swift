@@ -52,10 +52,8 @@ extension LiveSection: Equatable where Item: Equatable {}
 ///
 /// For a diffable data source, `decode(_:)` prepares an update, and cells get their rows by id.
 public struct ItemDecoder<Item: Decodable & Sendable> {
-    private typealias Decoded = (content: JSONText?, row: Result<LiveRow<Item>, any Error>)
-
     private let decoder: JSONDecoder
-    private var known: [ElementID: Decoded] = [:]
+    private var known: [ElementID: (content: JSONText?, row: Result<LiveRow<Item>, any Error>)] = [:]
     /// Errors of rows that are missing from the last sections because their contents are not an `Item`.
     public private(set) var failures: [ElementID: any Error] = [:]
     /// How many contents have been decoded.

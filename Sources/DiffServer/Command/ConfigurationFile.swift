@@ -12,7 +12,7 @@ package struct ConfigurationFile: Sendable {
         let name: String
     }
 
-    private let values: [String: [Value]]
+    private var values: [String: [Value]] = [:]
 
     /// - Throws: a line `FILE:LINE:COLUMN: message` for the first fault, or why the file cannot be read.
     init(_ path: String) throws(UsageError) {
@@ -31,16 +31,15 @@ package struct ConfigurationFile: Sendable {
         guard let members = document.orderedMembers else {
             throw UsageError(place(document.offset) + "a configuration must be an object", hasPlaces: true)
         }
-        var values: [String: [Value]] = [:]
         for member in members {
             do throws(UsageError) {
                 let option = try Self.option(named: member.name)
-                values[option.flag] = try Self.texts(of: member, for: option).map { offset, text in
-                    Value(text: text, name: place(offset) + member.name)
+                for value in member.value.elements ?? [member.value] {
+                    let text = try Self.text(of: value, named: member.name, for: option)
+                    values[option.flag, default: []].append(Value(text: text, name: place(value.offset) + member.name))
                 }
             } catch { throw UsageError(place(member.offset) + error.message, hasPlaces: true) }
         }
-        self.values = values
     }
 
     func values(of flag: String) -> [Value] { values[flag] ?? [] }
@@ -67,24 +66,18 @@ package struct ConfigurationFile: Sendable {
         return option
     }
 
-    private static func texts(
-        of member: JSONSlice.Member, for option: Option<Options>
-    ) throws(UsageError) -> [(offset: Int, text: String)] {
-        var texts: [(Int, String)] = []
-        for value in member.value.elements ?? [member.value] {
-            let isPlain = value.number != nil || value.flag != nil
-            guard let text = isPlain ? String(decoding: value.text, as: UTF8.self) : value.string else {
-                throw UsageError("\(member.name) must be a string, a number, true, false, or an array of strings")
-            }
-            if option.holdsSecret(text) {
-                let file = option.flag == "--store" ? "--store-password-file" : option.flag + "-file"
-                let isFile = Options.all.contains { $0.flag == file }
-                let advice = isFile ? "name its file in \(Self.member(file))" : "set \(option.variable ?? "")"
-                throw UsageError("\(member.name) is a secret, which does not belong in this file: \(advice)")
-            }
-            texts.append((value.offset, text))
+    private static func text(
+        of value: JSONSlice, named name: String, for option: Option<Options>
+    ) throws(UsageError) -> String {
+        let isPlain = value.number != nil || value.flag != nil
+        guard let text = isPlain ? String(decoding: value.text, as: UTF8.self) : value.string else {
+            throw UsageError("\(name) must be a string, a number, true, false, or an array of strings")
         }
-        return texts
+        guard option.holdsSecret(text) else { return text }
+        let file = option.flag == "--store" ? "--store-password-file" : option.flag + "-file"
+        let isFile = Options.all.contains { $0.flag == file }
+        let advice = isFile ? "name its file in \(member(file))" : "set \(option.variable ?? "")"
+        throw UsageError("\(name) is a secret, which does not belong in this file: \(advice)")
     }
 }
 
