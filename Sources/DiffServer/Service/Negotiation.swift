@@ -30,8 +30,7 @@ struct Acceptance: Sendable {
     func best(of types: [String]) -> String? {
         if isAnything { return types.first }
         let rated = types.map { (type: $0, rating: rating(of: $0)) }.filter { $0.rating.weight > 0 }
-        // Reversed, since `max` returns the last of equals.
-        return rated.reversed().max { $0.rating < $1.rating }?.type
+        return rated.max { $0.rating < $1.rating }?.type
     }
 }
 

@@ -143,7 +143,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func loaded(_ result: Result<SessionView?, StoreFailure>, _ isFetched: Bool) -> Attempt {
         switch result {
-        case .success(let view): (isFetched ? nil : fetched(view)) ?? inTurn(.found(view))
+        case .success(let view): if !isFetched, let attempt = fetched(view) { attempt } else { inTurn(.found(view)) }
         case .failure(let failure): failed(failure)
         }
     }
