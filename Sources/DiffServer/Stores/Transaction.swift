@@ -143,7 +143,8 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func loaded(_ result: Result<SessionView?, StoreFailure>, _ isFetched: Bool) -> Attempt {
         switch result {
-        case .success(let view): if !isFetched, let attempt = fetched(view) { attempt } else { inTurn(.found(view)) }
+        case .success(let view) where isFetched: inTurn(.found(view))
+        case .success(let view): fetched(view) ?? inTurn(.found(view))
         case .failure(let failure): failed(failure)
         }
     }

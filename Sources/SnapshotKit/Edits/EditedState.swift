@@ -319,7 +319,7 @@ extension EditedState {
         }
     }
 
-    /// Takes out everything below the operands, or below all sections: O(sections) the first time, then O(placed since).
+    /// Removes what is below the operands, or below all sections: O(sections) the first time, then O(placed since).
     private mutating func clear(_ violations: inout Violations) {
         if edit.subject != nil { return tree.clear(operands(&violations).map(\.vertex)) }
         tree.clear(filledSinceEmptied ?? tree.children(of: EditedTree.root))

@@ -185,8 +185,8 @@ public struct StateItem: Sendable {
     }
 }
 
-/// The place of a row: the index of its section, and its own among that section's rows, both from zero. Rows are visible
-/// items only, depth first.
+/// The place of a row: the index of its section, and its own among that section's rows, both from zero. Only visible
+/// items are rows, depth first.
 public struct ItemPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Index of the section.
     public var section: Int
