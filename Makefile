@@ -7,7 +7,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test dist dist-test clean
+.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis end-to-end-own-stores page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test dist dist-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,9 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
-test: builds unit end-to-end page kotlin ## build and run the tests
+# Two at a time: the tests of a server wait more than they compute.
+test: builds ## build and run the tests
+	@$(MAKE) --no-print-directory -j2 unit end-to-end page kotlin
 
 # The tests have a folder of their own, so that both can be built at once: a release build, one module after the other, leaves a core idle.
 TESTS = --scratch-path .build/tests
@@ -63,13 +65,17 @@ event-loop: setup-test build build-tests ## tests of the event loops, the connec
 	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit $(TESTS) --skip-build --filter HTTPCoreTests
 	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
 
-end-to-end-stores: end-to-end-sqlite end-to-end-redis ## those that a store can change, with sessions in SQLite and in Redis
+end-to-end-stores: end-to-end-sqlite end-to-end-redis end-to-end-own-stores ## those that a store can change, with sessions in SQLite and in Redis, and those of the stores
 
 end-to-end-sqlite: setup-test build
 	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
 
 end-to-end-redis: setup-test build
 	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
+
+# With FULL=1 the round in memory has them, too.
+end-to-end-own-stores: setup-test build
+	$(if $(FULL),,DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run --own-stores)
 
 TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
 

@@ -14,6 +14,7 @@ import diffserver.awaitEdit
 import diffserver.awaitPost
 import diffserver.updates
 import java.util.Collections
+import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.Executors
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
@@ -27,7 +28,7 @@ fun Suite.coroutineTests() {
     test("a flow follows, writes suspend, and cancelling ends all at once") {
         eventually("earlier threads end") { clientThreads().isEmpty() }
         val client = DiffClient(serverURL, newSession(), transport = HttpClientTransport())
-        val updates = Collections.synchronizedList(ArrayList<ListUpdate<JsonValue>>())
+        val updates = CopyOnWriteArrayList<ListUpdate<JsonValue>>()
         val main = Executors.newSingleThreadExecutor { Thread(it, "the main thread").also { it.isDaemon = true } }
         val threads = Collections.synchronizedSet(HashSet<String>())
         runBlocking {
@@ -77,7 +78,7 @@ fun Suite.coroutineTests() {
         var moves = 0
         fun shown(ids: String, adapter: PlainAdapter, change: () -> Unit): Job {
             val screen = Screen(adapter)
-            val statuses = Collections.synchronizedList(ArrayList<Status>())
+            val statuses = CopyOnWriteArrayList<Status>()
             val job = model.show(adapter, OwnerStub(CoroutineScope(main.asCoroutineDispatcher()))) { statuses.add(it) }
             eventually("it is live") { statuses.isNotEmpty() }
             change()

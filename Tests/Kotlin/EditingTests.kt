@@ -17,7 +17,7 @@ import diffserver.applyingKeyed
 import diffserver.change
 import diffserver.edited
 import java.io.File
-import java.util.Collections
+import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.CountDownLatch
 import kotlin.concurrent.thread
 import kotlin.random.Random
@@ -435,7 +435,7 @@ private fun together(dialect: Dialect, poll: Boolean) {
         val client = DiffClient(serverURL, session, dialect = dialect, transport = HttpClientTransport())
         val adapter = PlainAdapter()
         val screen = Screen(adapter)
-        val wrong: MutableList<String> = Collections.synchronizedList(ArrayList())
+        val wrong: MutableList<String> = CopyOnWriteArrayList()
         @Volatile var list: RowList<JsonValue>? = null
         @Volatile var own = 0
         val following = client.follow(poll = poll, onUpdate = ::take)
@@ -463,7 +463,7 @@ private fun together(dialect: Dialect, poll: Boolean) {
     }))
     val sides = listOf(Side(session), Side(session))
     eventually("both follow") { sides.all { it.list != null } }
-    val outcomes = Collections.synchronizedList(ArrayList<Int>())
+    val outcomes = CopyOnWriteArrayList<Int>()
     (0 until 60).map { round ->
         val side = sides.random(random)
         val list = side.list!!

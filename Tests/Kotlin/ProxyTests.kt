@@ -10,7 +10,7 @@ import diffserver.ListUpdate
 import diffserver.RowList
 import diffserver.Status
 import diffserver.UrlConnectionTransport
-import java.util.Collections
+import java.util.concurrent.CopyOnWriteArrayList
 import kotlin.random.Random
 
 /** Follows, and checks that each update starts from the previous one, on the screen as well. */
@@ -18,7 +18,7 @@ private class Reader(val name: String, client: DiffClient<JsonValue>, poll: Bool
     private val adapter = PlainAdapter()
     private val screen = Screen(adapter)
     private var shown: RowList<JsonValue>? = null
-    private val errors = Collections.synchronizedList(ArrayList<String>())
+    private val errors = CopyOnWriteArrayList<String>()
     @Volatile var updates = 0
     @Volatile var waits = 0
     @Volatile var last: Status? = null

@@ -13,14 +13,14 @@ import diffserver.Status
 import diffserver.Transport
 import diffserver.UrlConnectionTransport
 import java.net.InetSocketAddress
-import java.util.Collections
+import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.Executors
 
 class Asked(val query: Map<String, String>, val headers: Map<String, String>, val at: Long)
 
 /** Runs a script with one function per request; the last one answers all further requests. */
 class Fake(private vararg val script: (Talk) -> Unit) : java.io.Closeable {
-    val asked: MutableList<Asked> = Collections.synchronizedList(ArrayList())
+    val asked: MutableList<Asked> = CopyOnWriteArrayList()
     private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
     private val threads = Executors.newCachedThreadPool()
     val url = "http://127.0.0.1:${server.address.port}/"
@@ -95,8 +95,8 @@ val transports = listOf<Pair<String, () -> Transport>>(
 
 /** The updates and statuses of a following. */
 class Seen {
-    val updates: MutableList<ListUpdate<JsonValue>> = Collections.synchronizedList(ArrayList())
-    val statuses: MutableList<Status> = Collections.synchronizedList(ArrayList())
+    val updates: MutableList<ListUpdate<JsonValue>> = CopyOnWriteArrayList()
+    val statuses: MutableList<Status> = CopyOnWriteArrayList()
     val ids get() = updates.lastOrNull()?.list?.rows?.joinToString("") { it.id }
 }
 

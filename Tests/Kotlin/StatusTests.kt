@@ -11,7 +11,7 @@ import diffserver.Pending
 import diffserver.Status
 import diffserver.states
 import java.io.File
-import java.util.Collections
+import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.concurrent.thread
 import kotlinx.coroutines.CoroutineScope
@@ -69,7 +69,7 @@ fun Suite.statusTests() {
         val fake = Fake(
             { it.stream(reset("1-a", "a"), silent).raw("id: 2-b\n\n") },
             { talk -> talk.stream().raw("id: 3-c\n\n").also { talk.hold() } })
-        val statuses = Collections.synchronizedList(ArrayList<Status>())
+        val statuses = CopyOnWriteArrayList<Status>()
         val client = DiffClient(fake.url, "s", transport = HttpClientTransport())
         val following = client.follow(onStatus = { statuses.add(it) }) { }
         eventually("it is live again", state = { statuses }) { statuses.count { it is Status.Live } >= 3 }
@@ -82,7 +82,7 @@ fun Suite.statusTests() {
         val client = DiffClient(serverURL, newSession(), transport = losing)
         client.post(JsonValue.of(listOf("a", "b")))
         val seen = Seen()
-        val told = Collections.synchronizedList(ArrayList<Pending>())
+        val told = CopyOnWriteArrayList<Pending>()
         val following = client.follow(onPending = { told.add(it) }) { seen.updates.add(it) }
         eventually("it shows ab") { seen.ids == "ab" }
         losing.losses = 1
@@ -113,7 +113,7 @@ fun Suite.statusTests() {
         client.post(JsonValue.of(listOf("a", "b")))
         val model = ListViewModel(client)
         same(model.state.value, ListState())
-        val seen = Collections.synchronizedList(ArrayList<ListState<JsonValue>>())
+        val seen = CopyOnWriteArrayList<ListState<JsonValue>>()
         val collecting = CoroutineScope(Dispatchers.Default).launch { model.state.collect { seen.add(it) } }
         eventually("it is live") { seen.lastOrNull()?.ids == "ab" && seen.last().status == Status.Live(true) }
         losing.losses = 1

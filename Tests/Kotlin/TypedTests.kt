@@ -22,8 +22,8 @@ import diffserver.Section
 import diffserver.Status
 import diffserver.updates
 import java.math.BigInteger
-import java.util.Collections
 import java.util.UUID
+import java.util.concurrent.CopyOnWriteArrayList
 import kotlin.concurrent.thread
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.flow.*
@@ -94,8 +94,8 @@ private val written = listOf(
 )
 
 private fun <T> follow(client: DiffClient<T>, act: (List<ListUpdate<T>>, List<Status>) -> Unit) {
-    val updates = Collections.synchronizedList(ArrayList<ListUpdate<T>>())
-    val statuses = Collections.synchronizedList(ArrayList<Status>())
+    val updates = CopyOnWriteArrayList<ListUpdate<T>>()
+    val statuses = CopyOnWriteArrayList<Status>()
     val following = client.follow(onStatus = { statuses.add(it) }) { updates.add(it) }
     try {
         act(updates, statuses)
@@ -138,7 +138,7 @@ fun Suite.typedTests() {
         test("contents are the app's own, read once each, before and after the answer to an edit: $dialect") {
             val session = newSession()
             post(session, listOf(fire("a", "one"), fire("b", "two"), "c"))
-            val read = Collections.synchronizedList(ArrayList<String>())
+            val read = CopyOnWriteArrayList<String>()
             val client = DiffClient(serverURL, session, dialect = dialect, transport = HttpClientTransport()) {
                 Fire(it).also { fire -> read.add(fire.title + fire.likes) }
             }

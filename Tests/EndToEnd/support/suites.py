@@ -1,7 +1,7 @@
 """Which modules of tests run in which round. A module that is in no list is refused, so that somebody decides.
 
-A round over a store (DIFFSERVER_STORE=sqlite or redis) runs what a store can change. A module that is listed elsewhere says the same
-over each store, or has stores of its own, and runs in the round in memory alone; `--all` runs it in every round.
+The round in memory, `make test`, runs all but the modules with stores of their own, which have a round to themselves (`--own-stores`).
+A round over a store (DIFFSERVER_STORE=sqlite or redis) runs what a store can change. `--all` runs everything in every round.
 """
 
 from . import store
@@ -29,13 +29,15 @@ STORES = """copy cut_off descriptors former_format hot_list lost_nodes reading_e
 LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList", "test_edge.CrowdForLong")
 
 
-def belongs(name, runs_all):
+def belongs(name, runs_all, own_stores=False):
     """Whether a class, `module.Class`, is part of this round."""
     module = name.partition(".")[0].removeprefix("test_")
     if module not in {*SESSIONS, *ONCE, *MEMORY, *STORES}:
         raise ValueError(f"say in Tests/EndToEnd/support/suites.py in which rounds test_{module} runs")
     if module in MEMORY:
-        return store.KIND == "memory"
+        return store.KIND == "memory" and not own_stores
     if runs_all:
         return True
-    return name not in LONG and (store.KIND == "memory" or module in SESSIONS)
+    if own_stores:
+        return module in STORES
+    return name not in LONG and (module in SESSIONS or module in ONCE and store.KIND == "memory")
