@@ -252,7 +252,7 @@ enum Unit {
     }
 
     static func time(_ time: Duration) -> String {
-        let milliseconds = Int(time / .milliseconds(1))
+        let milliseconds = Int(time.wholeNanoseconds / 1_000_000)
         for (unit, size) in times.reversed() where milliseconds >= size && milliseconds % size == 0 {
             return "\(milliseconds / size)\(unit)"
         }

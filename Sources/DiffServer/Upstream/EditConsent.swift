@@ -185,6 +185,8 @@ final class HookCalls: @unchecked Sendable {
     private let transfers: Transfers
     let tallies = UpstreamTallies()
     private var sessions: [String: WaitingEdits] = [:]
+    /// How many sessions of a list have edits under way.
+    private var calls: [String: Int] = [:]
     private var arrivals = 0
 
     private struct WaitingEdits {
@@ -213,10 +215,11 @@ final class HookCalls: @unchecked Sendable {
         let promise = Promise<HookLease, ConsentFailure>()
         loop.execute { [self] in
             if sessions[session] == nil {
-                guard sessions.values.count(where: { $0.list == list }) < Self.maxCalls else {
+                guard calls[list] ?? 0 < Self.maxCalls else {
                     tallies.count(HookOutcome.skipped, SourceName(list))
                     return promise.keep(.failure(.busy))
                 }
+                calls[list, default: 0] += 1
                 sessions[session] = WaitingEdits(list: list)
             }
             arrivals += 1
@@ -258,7 +261,9 @@ final class HookCalls: @unchecked Sendable {
                 tallies.count(HookOutcome.skipped, SourceName(list))
             }
             sessions[session]?.promises.removeValue(forKey: id)?.keep(.failure(failure))
-        case .forget: sessions[session] = nil
+        case .forget:
+            guard let list = sessions.removeValue(forKey: session)?.list else { return }
+            calls[list] = calls[list].flatMap { $0 > 1 ? $0 - 1 : nil }
         }
     }
 

@@ -364,9 +364,8 @@ final class ViewVersion: Sendable {
         to revision: Revision, of source: Snapshot, over base: SharedState?, _ step: StateStep?, marks: Marks
     ) -> ViewVersion {
         let (seen, isSame) = step.map { self.seen.advanced(over: $0) } ?? (self.seen, true)
-        let isMarked = marks.isReload || !marks.isEmpty && !seen.shown(of: marks).isEmpty
+        let isPlain = isSame && !marks.isReload && (marks.isEmpty || seen.shown(of: marks).isEmpty)
         return ViewVersion(
-            revision, same: isSame && !isMarked ? same : [], views, of: source, over: base, seen,
-            as: isSame ? shared : nil, in: budget)
+            revision, same: isPlain ? same : [], views, of: source, over: base, seen, as: isSame ? shared : nil, in: budget)
     }
 }
