@@ -139,7 +139,9 @@ package struct SectionNode: IdentifiedRecord {
 extension SectionNode {
     /// A section with the id, the flags and the content of an item.
     init(_ item: (node: Node, payload: Payload)) {
-        (flags, idStart, idCount, hash) = (item.node.flags, item.node.idStart, item.node.idCount, item.node.hash)
+        // A section has no kind, whatever a damaged delta says.
+        flags = item.node.flags.subtracting(.hasKind)
+        (idStart, idCount, hash) = (item.node.idStart, item.node.idCount, item.node.hash)
         (contentStart, contentCount) = (item.payload.contentStart, item.payload.contentCount)
     }
 

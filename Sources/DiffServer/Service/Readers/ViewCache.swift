@@ -366,6 +366,7 @@ final class ViewVersion: Sendable {
         let (seen, isSame) = step.map { self.seen.advanced(over: $0) } ?? (self.seen, true)
         let isPlain = isSame && !marks.isReload && (marks.isEmpty || seen.shown(of: marks).isEmpty)
         return ViewVersion(
-            revision, same: isPlain ? same : [], views, of: source, over: base, seen, as: isSame ? shared : nil, in: budget)
+            revision, same: isPlain ? same : [], views, of: source, over: base, seen, as: isSame ? shared : nil,
+            in: budget)
     }
 }
