@@ -16,9 +16,10 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
-# Two at a time: the tests of a server wait more than they compute.
+# Two at a time: the tests of a server wait more than they compute. CI takes one after the other, so that no timer comes late.
+TEST_JOBS ?= 2
 test: builds ## build and run the tests
-	@$(MAKE) --no-print-directory -j2 unit end-to-end page kotlin
+	@$(MAKE) --no-print-directory -j$(TEST_JOBS) unit end-to-end page kotlin
 
 # The tests have a folder of their own, so that both can be built at once: a release build, one module after the other, leaves a core idle.
 TESTS = --scratch-path .build/tests
