@@ -7,7 +7,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis end-to-end-own-stores page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test dist dist-test clean
+.PHONY: adapters event-loop noninterference combinations dialects planted dependent docc help run test build setup setup-test setup-package unit end-to-end end-to-end-stores end-to-end-sqlite end-to-end-redis end-to-end-rest page openapi races fuzz fuzz-lists fuzz-http fuzz-work replay format lint bench bench-http bench-service bench-store attack targets pictures image image-test compose-test package package-test dist dist-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,7 +66,7 @@ event-loop: setup-test build build-tests ## tests of the event loops, the connec
 	DIFFSERVER_TEST_EVENT_LOOP=dispatch Tests/unit $(TESTS) --skip-build --filter HTTPCoreTests
 	DIFFSERVER_EVENT_LOOP=dispatch DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(LOOP_PARTS)
 
-end-to-end-stores: end-to-end-sqlite end-to-end-redis end-to-end-own-stores ## those that a store can change, with sessions in SQLite and in Redis, and those of the stores
+end-to-end-stores: end-to-end-sqlite end-to-end-redis end-to-end-rest ## those that a store can change, with sessions in SQLite and in Redis, and what `make test` leaves out
 
 end-to-end-sqlite: setup-test build
 	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
@@ -75,8 +75,8 @@ end-to-end-redis: setup-test build
 	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run $(ALL)
 
 # With FULL=1 the round in memory has them, too.
-end-to-end-own-stores: setup-test build
-	$(if $(FULL),,DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run --own-stores)
+end-to-end-rest: setup-test build
+	$(if $(FULL),,DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run --rest)
 
 TOGETHER = DIFFSERVER_BINARY="$(BINARY)" Tests/Together
 

@@ -1,7 +1,8 @@
 """Which modules of tests run in which round. A module that is in no list is refused, so that somebody decides.
 
-The round in memory, `make test`, runs all but the modules with stores of their own, which have a round to themselves (`--own-stores`).
-A round over a store (DIFFSERVER_STORE=sqlite or redis) runs what a store can change. `--all` runs everything in every round.
+The round in memory, `make test`, leaves out the modules with stores of their own and what computes longest: they have a round to themselves
+(`--rest`), which CI runs, too. A round over a store (DIFFSERVER_STORE=sqlite or redis) runs what a store can change. `--all` runs everything
+in every round.
 """
 
 from . import store
@@ -25,19 +26,22 @@ MEMORY = ("small",)
 STORES = """copy cut_off descriptors former_format hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
     shared_sources sqlite sqlite_calls sqlite_faults store_cache""".split()
 
+# A third of what the round in memory would compute.
+LATER = ("test_compressed_streams.ManyCompressedStreams", "test_memory.SmallBudget", "test_row_types.RowTypes")
+
 # Too long for each change: run by `make test FULL=1`.
 LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList", "test_edge.CrowdForLong")
 
 
-def belongs(name, runs_all, own_stores=False):
+def belongs(name, runs_all, rest=False):
     """Whether a class, `module.Class`, is part of this round."""
     module = name.partition(".")[0].removeprefix("test_")
     if module not in {*SESSIONS, *ONCE, *MEMORY, *STORES}:
         raise ValueError(f"say in Tests/EndToEnd/support/suites.py in which rounds test_{module} runs")
     if module in MEMORY:
-        return store.KIND == "memory" and not own_stores
+        return store.KIND == "memory" and not rest
     if runs_all:
         return True
-    if own_stores:
-        return module in STORES
-    return name not in LONG and (module in SESSIONS or module in ONCE and store.KIND == "memory")
+    if store.KIND != "memory":
+        return name not in LONG and module in SESSIONS
+    return name not in LONG and rest == (module in STORES or name in LATER)
