@@ -26,8 +26,9 @@ MEMORY = ("small",)
 STORES = """copy cut_off descriptors former_format hot_list lost_nodes reading_elsewhere redis_compaction redis_damage redis_faults rolling_restart shared
     shared_sources sqlite sqlite_calls sqlite_faults store_cache""".split()
 
-# A third of what the round in memory would compute.
-LATER = ("test_compressed_streams.ManyCompressedStreams", "test_memory.SmallBudget", "test_row_types.RowTypes")
+# More than half of what the round in memory would compute.
+LATER = ("test_compressed_streams.ManyCompressedStreams", "test_memory.SmallBudget", "test_memory.TLS", "test_row_types.RowTypes",
+         "test_history.Changes", "test_concurrency.Together", "test_counted_work.CountedWork", "test_long_work.LongSession")
 
 # Too long for each change: run by `make test FULL=1`.
 LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList", "test_edge.CrowdForLong")
