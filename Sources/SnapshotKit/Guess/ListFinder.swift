@@ -156,7 +156,8 @@ struct ListFinder {
 /// The types of a list's elements.
 private struct ElementTally {
     private(set) var count = 0
-    private var types: Set<FoundList.Elements?> = []
+    /// Nil if they are not all of one type.
+    private(set) var elements: FoundList.Elements?
     private var keys = 0
 
     mutating func add(_ first: UInt8, named name: JSONString? = nil) {
@@ -169,12 +170,9 @@ private struct ElementTally {
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): .values
             default: nil
             }
-        types.insert(type)
+        elements = count == 1 || elements == type ? type : nil
         if let name, name.looksLikeKey(among: type == .objects) { keys += 1 }
     }
-
-    /// Nil if they are not all of one type.
-    var elements: FoundList.Elements? { types.count == 1 ? types.first! : nil }
 
     var hasKeys: Bool { count > 0 && keys == count }
 }
