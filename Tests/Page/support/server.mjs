@@ -1,21 +1,28 @@
 // A diffserver for one test, and states to send it.
 
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const program = process.env.DIFFSERVER
   ?? ['release', 'debug'].map((way) => `${root}.build/${way}/diffserver`).find(existsSync);
 
-/** A port that was free a moment ago. */
+// From here on the kernel gives ports to connections, and to listeners that name none.
+const takenByTheKernel = Number.parseInt(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'));
+
+/** A port that nobody listens on, and that the kernel gives to nobody else before somebody does. */
 export function freePort() {
   return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
+    const probe = createServer();
+    const attempt = () => probe.listen(randomInt(10_000, takenByTheKernel), '127.0.0.1');
+    probe.on('error', attempt).on('listening', () => {
       const { port } = probe.address();
       probe.close(() => resolve(port));
     });
+    attempt();
   });
 }
 
@@ -26,7 +33,7 @@ export async function start(port, ...more) {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const url = `http://127.0.0.1:${port}`;
   for (let tries = 0; ; tries += 1) {
-    if (tries > 100) throw new Error('the server does not start');
+    if (tries > 100 || child.exitCode !== null) throw new Error(`the server does not start: ${child.exitCode}`);
     if (await fetch(`${url}/livez`).then((answer) => answer.ok, () => false)) break;
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
