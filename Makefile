@@ -16,10 +16,10 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
-# Two at a time: the tests of a server wait more than they compute. CI takes one after the other, so that no timer comes late.
-TEST_JOBS ?= 2
+# Three at a time: most of the tests wait. CI takes one after the other, so that no timer comes late.
+TEST_JOBS ?= 3
 test: builds ## build and run the tests
-	@$(MAKE) --no-print-directory -j$(TEST_JOBS) unit end-to-end page kotlin
+	@$(MAKE) --no-print-directory -o setup-test -o build -o build-tests -j$(TEST_JOBS) unit end-to-end page kotlin
 
 # The tests have a folder of their own, so that both can be built at once: a release build, one module after the other, leaves a core idle.
 TESTS = --scratch-path .build/tests
@@ -42,14 +42,14 @@ setup-test:
 setup-package:
 	@.ci/setup package
 
-# FULL=1: also the tests that take too long for each change, each random suite three times as long, and all of them over each store.
+# FULL=1: also the tests that take too long for each change, each random suite six times as long, and all of them over each store.
 ALL := $(if $(FULL),--all)
-export SNAPSHOTKIT_EFFORT ?= $(if $(FULL),3,1)
+export SNAPSHOTKIT_EFFORT ?= $(if $(FULL),6,1)
 
-# Tests that wait run apart from those that compute, or their timers come late.
+# Tests that wait run apart from those that compute, which give way to all else, or their timers come late.
 unit: setup-test build-tests ## the libraries' tests
-	Tests/unit $(TESTS) --skip-build --parallel --filter SnapshotKitTests
 	Tests/unit $(TESTS) --skip-build --parallel --skip SnapshotKitTests
+	nice -n 19 Tests/unit $(TESTS) --skip-build --parallel --filter SnapshotKitTests
 
 .PHONY: libraries
 libraries: setup ## build and test SnapshotKit, SnapshotViews and DiffClient alone, without what needs a server

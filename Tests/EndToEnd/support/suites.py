@@ -28,7 +28,9 @@ STORES = """copy cut_off descriptors former_format hot_list lost_nodes reading_e
 
 # More than half of what the round in memory would compute.
 LATER = ("test_compressed_streams.ManyCompressedStreams", "test_memory.SmallBudget", "test_memory.TLS", "test_row_types.RowTypes",
-         "test_history.Changes", "test_concurrency.Together", "test_counted_work.CountedWork", "test_long_work.LongSession")
+         "test_history.Changes", "test_concurrency.Together", "test_counted_work.CountedWork", "test_long_work.LongSession",
+         "test_options.Amounts", "test_observing.Alerts", "test_scrolling.Scrolling", "test_edge.CrowdForAMoment", "test_many_lists.Ended",
+         "test_growing.Killed", "test_growing.Cost")
 
 # Too long for each change: run by `make test FULL=1`.
 LONG = ("test_memory.DefaultBudget", "test_counted_work.LongList", "test_edge.CrowdForLong")

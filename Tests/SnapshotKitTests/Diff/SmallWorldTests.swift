@@ -7,9 +7,12 @@ import Testing
 @Suite("Exhaustive small models")
 struct SmallWorldTests {
     private func check(_ olds: [State], _ news: [State], dialect: Dialect) {
-        var log = FailureLog()
+        var (log, pairs) = (FailureLog(), 0)
         for old in olds {
-            for new in news where !log.isFull { log.add(PairCheck.failures(from: old, to: new, dialects: [dialect])) }
+            for new in news where !log.isFull {
+                pairs += 1
+                if Effort.takes(pairs) { log.add(PairCheck.failures(from: old, to: new, dialects: [dialect])) }
+            }
         }
         #expect(log.count == 0, "\(log.summary)")
     }

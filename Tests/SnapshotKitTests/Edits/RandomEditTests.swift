@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Random edits")
 struct RandomEditTests {
-    @Test("Edits do what the plainest way of doing them does", arguments: 0..<40)
-    func agree(seed: Int) throws {
-        var writer = EditWriter(random: SplitMix64(seed: UInt64(seed)))
+    @Test("Edits do what the plainest way of doing them does", arguments: Effort.seeds(120))
+    func agree(seed: UInt64) throws {
+        var writer = EditWriter(random: SplitMix64(seed: seed))
         for _ in 0..<100 { try writer.compareOnce() }
     }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Random edits of a list with a shape")
 struct RandomShapedEditTests {
-    @Test("After any batch the document in the shape's own form says nothing new", arguments: 0..<60)
-    func documentsSayNothingNew(seed: Int) throws {
-        var writer = try ShapedWriter(SplitMix64(seed: UInt64(seed)), shape: seed % ShapedWriter.shapes.count)
+    @Test("After any batch the document in the shape's own form says nothing new", arguments: Effort.seeds(180))
+    func documentsSayNothingNew(seed: UInt64) throws {
+        var writer = try ShapedWriter(SplitMix64(seed: seed), shape: Int(seed) % ShapedWriter.shapes.count)
         for _ in 0..<40 { try writer.editOnce() }
         #expect(writer.edited > 8)
     }

@@ -503,7 +503,7 @@ struct GroupTests {
             #"{"itemsAt":"/i","groupAt":"/g","duplicates":"first","invalid":"skip"}"#,
         ]
         var taken = 0
-        for seed in 0..<200 as Range<UInt64> {
+        for seed in Effort.seeds(600) {
             var random = SplitMix64(seed: seed)
             let shape = try StateShape(text: shapes[Int(seed) % 4])
             let isSorted = random.below(3) == 0
@@ -569,7 +569,7 @@ struct GroupTests {
                 known = random.below(4) == 0 ? opened : reading.snapshot
             }
         }
-        #expect(taken > 4_000, "\(taken)")
+        #expect(taken > Effort.runs(12_000), "\(taken)")
     }
 
     @Test("rows whose values could be no group are warned of, in each document that has them")

@@ -41,7 +41,7 @@ struct NestedContentTests {
 
     private func cost(_ nested: NestedContent, depth: Int, _ work: (Snapshot, Snapshot) -> Void) throws -> Double {
         let (old, new) = nested.pair(depth: depth)
-        let (before, after) = (try state(old, bytes: 200_000), try state(new, bytes: 200_000))
+        let (before, after) = (try state(old, bytes: 60_000), try state(new, bytes: 60_000))
         return ProcessorTime.nanoseconds { work(before, after) }
     }
 

@@ -189,7 +189,7 @@ struct StateViewTests {
     @Test("any bytes are a view or refused, and a view can be applied to any state")
     func mangled() throws {
         var (random, views, refused) = (SplitMix64(seed: 11), 0, 0)
-        for seed in Effort.seeds(300) {
+        for seed in Effort.seeds(600) {
             var (generator, texts) = (StateGenerator(seed: seed, shape: ViewTests.outline), ViewGenerator(seed: seed))
             let state = try Snapshot(json: generator.state().json)
             var bytes = Array(texts.view().json.utf8)
