@@ -28,17 +28,20 @@ extension EditedState {
         }
     }
 
-    /// Where the edit puts its operands, of which `moved` are in the tree; nil, with a violation noted, if there is no
-    /// such place.
+    /// Where the edit puts its operands, of which `moved` are in the tree; nil if there is no such place, with a
+    /// violation noted, or if it is in doubt.
     func target(moved: Set<Int>, _ violations: inout Violations) -> Target? {
         switch edit.destination {
         case .beside(let anchors):
-            if let sibling = sibling(anchors, moved, &violations) {
-                return Target(
-                    parent: tree.parent(of: sibling),
-                    position: anchors.side == .before ? .before(sibling) : .after(sibling))
+            let (subject, isBefore) = (edit.subject ?? .items, anchors.side == .before)
+            for id in batch.ids[anchors.ids] {
+                if isDoubtful(id, subject) { return nil }
+                guard let sibling = find(subject, id), !moved.contains(sibling) else { continue }
+                return Target(parent: tree.parent(of: sibling), position: isBefore ? .before(sibling) : .after(sibling))
             }
-            return anchors.endsOpen ? self.end(anchors.side == .before ? .end : .start, &violations) : nil
+            if anchors.endsOpen { return self.end(isBefore ? .end : .start, &violations) }
+            noteMissing(anchors, &violations)
+            return nil
         case .into(let parent, let end): return find(parent, &violations).map { Target(parent: $0, position: .at(end)) }
         case .at(let end): return self.end(end, &violations)
         }
@@ -56,14 +59,10 @@ extension EditedState {
         return nil
     }
 
-    /// The first existing sibling of those that the edit names.
-    private func sibling(_ anchors: Edit.Anchors, _ moved: Set<Int>, _ violations: inout Violations) -> Int? {
+    /// Notes that none of the siblings that the edit names is there.
+    private func noteMissing(_ anchors: Edit.Anchors, _ violations: inout Violations) {
         let subject = edit.subject ?? .items
-        let ids = batch.ids[anchors.ids]
-        for id in ids { if let found = find(subject, id), !moved.contains(found) { return found } }
-        guard let id = ids.first, !anchors.endsOpen, !ids.contains(where: { isDoubtful($0, subject) }) else {
-            return nil
-        }
+        guard let id = batch.ids[anchors.ids].first else { return }
         let place = batch.place(of: id, levelsUp: anchors.isList ? 1 : 0)
         if anchors.isList {
             violations.note("anchor-not-found", "none of the \(subject.rawValue) has one of these ids", at: place)
@@ -73,22 +72,21 @@ extension EditedState {
             violations.note(
                 "anchor-not-found", "none of the \(subject.rawValue) has the id \"\(shown(id))\"", at: place)
         }
-        return nil
     }
 
     /// The section or item that the edit names as a parent.
     private func find(_ parent: Edit.Parent, _ violations: inout Violations) -> Int? {
+        if isDoubtful(parent.id, .sections) || isDoubtful(parent.id, .items) { return nil }
         let section = parent.subject == .items ? nil : find(.sections, parent.id)
         let item = parent.subject == .sections ? nil : find(.items, parent.id)
-        if let section, let item {
-            if isDoubtful(section) || isDoubtful(item) { return nil }
+        if section != nil, item != nil {
             violations.note(
                 "ambiguous-id",
                 "both a section and an item have the id \"\(shown(parent.id))\": use {\"section\":…} or {\"item\":…}",
                 at: batch.place(of: parent.id))
             return nil
         }
-        if section == nil, item == nil, !isDoubtful(parent.id, .sections), !isDoubtful(parent.id, .items) {
+        if section == nil, item == nil {
             violations.note(
                 "unknown-id", "no section or item has the id \"\(shown(parent.id))\"", at: batch.place(of: parent.id))
         }

@@ -305,10 +305,7 @@ extension EditedState {
         let lineage = tree.lineage(of: target.parent)
         let cycles = operands.filter { lineage.contains($0.vertex) }
         guard cycles.isEmpty else {
-            // Something on the way may not be below the other once an earlier edit is mended.
-            if !isDoubtful(target.parent) {
-                for (id, _) in cycles { note("cycle", "cannot be moved into itself", id, &violations) }
-            }
+            for (id, _) in cycles { note("cycle", "cannot be moved into itself", id, &violations) }
             return doubts.note(operands.map(\.id))
         }
         for (_, vertex) in operands { tree.detach(vertex) }

@@ -405,6 +405,18 @@ struct RefusedEditTests {
                 "what another operation would have emptied", #"[{"op":"wipe"},{"op":"insert","items":["a","c"]}]"#,
                 "wrong-shape /edits/0/op"),
             EditCase(
+                "beside what another operation would have moved away",
+                #"[{"op":"lift","items":["c"],"at":"start"},{"op":"move","items":["b"],"before":"c"}]"#,
+                "wrong-shape /edits/0/op"),
+            EditCase(
+                "beside the first of two, which another operation would have inserted",
+                #"[{"op":"add","items":["n"],"at":"start"},{"op":"move","items":["b"],"before":["n","c"]}]"#,
+                "wrong-shape /edits/0/op"),
+            EditCase(
+                "beside the first of two, of which the other would have been inserted",
+                #"[{"op":"add","items":["n"],"at":"start"},{"op":"move","items":["b"],"before":["c","n"]}]"#,
+                "wrong-shape /edits/0/op, cycle /edits/1/items/0"),
+            EditCase(
                 "no id, twice", #"[{"op":"insert","items":[{"content":1},{"content":2,"items":["a"]}]}]"#,
                 "wrong-shape /edits/0/items/0, wrong-shape /edits/0/items/1, duplicate-id /edits/0/items/1/items/0"),
             EditCase("no array", #"{"op":"clear"}"#, "wrong-shape /edits"),
