@@ -169,7 +169,7 @@ struct EditingTests {
         [.staged(), .staged(compact: true), .diffable, .keyed][Int(seed % 4)]
     }
 
-    @Test("at rest the head, while pending the head with its own edits", arguments: UInt64(0)..<8)
+    @Test("at rest the head, while pending the head with its own edits", arguments: UInt64(0)..<16)
     func convergence(seed: UInt64) async throws {
         var roughness = Roughness.rough
         if seed % 3 == 0 { roughness.expiry = 8 }

@@ -105,7 +105,7 @@ struct SnapshotDeltaTests {
         #expect(state.applying([delta])?.snapshot.documentJSON() == state.documentJSON())
     }
 
-    @Test("is as large as what changed", arguments: [100, 3_000])
+    @Test("is as large as what changed", arguments: [100, Effort.runs(30_000)])
     func size(count: Int) throws {
         var rows = (0..<count).map {
             #"{"id":"row-\#($0)","content":{"title":"a title","text":"\#(Self.text)","n":\#($0)}}"#

@@ -68,7 +68,7 @@ struct SectionReplacementTests {
         var state = try Snapshot(
             json: #"{"sections":[{"id":"A","items":["a"]},{"id":"B","items":[\#(rows.joined(separator: ","))]}]}"#)
         let before = state.columns.text.count
-        for turn in 1...60 {
+        for turn in 1...200 {
             var next = rows
             next[7] = row(7, turn)
             let (replaced, shared) = try state.replacing(read("[\(next.joined(separator: ","))]"))

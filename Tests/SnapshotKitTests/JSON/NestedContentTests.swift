@@ -41,7 +41,8 @@ struct NestedContentTests {
 
     private func cost(_ nested: NestedContent, depth: Int, _ work: (Snapshot, Snapshot) -> Void) throws -> Double {
         let (old, new) = nested.pair(depth: depth)
-        let (before, after) = (try state(old, bytes: 60_000), try state(new, bytes: 60_000))
+        let bytes = Effort.runs(600_000)
+        let (before, after) = (try state(old, bytes: bytes), try state(new, bytes: bytes))
         return ProcessorTime.nanoseconds { work(before, after) }
     }
 
