@@ -76,7 +76,8 @@ extension EditedState {
 
     /// The section or item that the edit names as a parent.
     private func find(_ parent: Edit.Parent, _ violations: inout Violations) -> Int? {
-        if isDoubtful(parent.id, .sections) || isDoubtful(parent.id, .items) { return nil }
+        if parent.subject != .items, isDoubtful(parent.id, .sections) { return nil }
+        if parent.subject != .sections, isDoubtful(parent.id, .items) { return nil }
         let section = parent.subject == .items ? nil : find(.sections, parent.id)
         let item = parent.subject == .sections ? nil : find(.items, parent.id)
         if section != nil, item != nil {

@@ -417,6 +417,12 @@ struct RefusedEditTests {
                 #"[{"op":"add","items":["n"],"at":"start"},{"op":"move","items":["b"],"before":["c","n"]}]"#,
                 "wrong-shape /edits/0/op, cycle /edits/1/items/0"),
             EditCase(
+                "into a section, whose id is also that of an item in doubt",
+                #"[{"op":"insert","items":[{"id":"p","items":["main"]}]},{"op":"lift","items":["p"]},"#
+                    + #"{"op":"move","items":["a"],"into":{"section":"main"}},"#
+                    + #"{"op":"move","items":["a"],"after":"a"}]"#,
+                "wrong-shape /edits/1/op, anchor-in-batch /edits/3/after"),
+            EditCase(
                 "no id, twice", #"[{"op":"insert","items":[{"content":1},{"content":2,"items":["a"]}]}]"#,
                 "wrong-shape /edits/0/items/0, wrong-shape /edits/0/items/1, duplicate-id /edits/0/items/1/items/0"),
             EditCase("no array", #"{"op":"clear"}"#, "wrong-shape /edits"),
