@@ -30,6 +30,8 @@ struct StateParser {
     /// What is being read, if parts of it may be left out.
     private var scope = Scope.document
     var skipped = SkippedElements()
+    /// Elements with violations, if some may be left out for their ids: what was noted from their start to their end.
+    private(set) var faulty: [(record: RecordIndex, start: Violations.Mark, end: Violations.Mark)] = []
     /// Where the sections without items are, in a document with pointers, and the number of sections with items.
     var sectionsWithoutItems: [Int] = []
     var sectionsWithItems = 0
@@ -315,16 +317,21 @@ extension StateParser {
     /// Begins an element; returns nil unless it may be left out.
     @inline(__always)
     private mutating func begin(_ scope: Scope) -> ElementStart? {
-        guard skipsInvalid else { return nil }
+        guard skipsInvalid || keepsFirst else { return nil }
         defer { self.scope = scope }
         return ElementStart(
-            scope: self.scope, offset: scanner.at, violations: violations.mark, excess: excess, skipped: skipped.count,
-            sectionsWithoutItems: sectionsWithoutItems.count, sectionsWithItems: sectionsWithItems)
+            scope: self.scope, offset: scanner.at, violations: violations.mark, faulty: faulty.count, excess: excess,
+            skipped: skipped.count, sectionsWithoutItems: sectionsWithoutItems.count,
+            sectionsWithItems: sectionsWithItems)
     }
 
     private mutating func end(_ record: RecordIndex, hasID: Bool, from start: ElementStart) {
         scope = start.scope
-        if !hasID { skip(record, from: start) }
+        if !hasID, skipsInvalid {
+            skip(record, from: start)
+        } else if keepsFirst, violations.mark.count > start.violations.count {
+            faulty.append((inDocument(record), start.violations, violations.mark))
+        }
     }
 
     /// What had been noted before an element.
@@ -332,6 +339,7 @@ extension StateParser {
         let scope: Scope
         let offset: Int
         let violations: Violations.Mark
+        let faulty: Int
         let excess: Excess?
         let skipped: Int
         let sectionsWithoutItems: Int
@@ -340,13 +348,17 @@ extension StateParser {
 
     private mutating func skip(_ record: RecordIndex, from start: ElementStart) {
         violations.reset(to: start.violations)
+        faulty.removeLast(faulty.count - start.faulty)
         if hasRoom { excess = start.excess }
         sectionsWithoutItems.removeLast(sectionsWithoutItems.count - start.sectionsWithoutItems)
         sectionsWithItems = start.sectionsWithItems
         builder.clearID(record)
-        var record = record
-        if case .item(let item) = record { record = .item(item + taken.count) }
-        skipped.append(record, at: DocumentPlace(start.offset), behind: start.skipped)
+        skipped.append(inDocument(record), at: DocumentPlace(start.offset), behind: start.skipped)
+    }
+
+    /// A record as it is numbered once those that were taken over are among them.
+    private func inDocument(_ record: RecordIndex) -> RecordIndex {
+        if case .item(let item) = record { .item(item + taken.count) } else { record }
     }
 
     /// Takes an id; nil, with a violation of it or of its element noted, if the value cannot be one.

@@ -92,7 +92,7 @@ package struct Violations {
     private let limit: Int
     /// Bytes of details so far, including violations forgotten again.
     private var text = 0
-    /// Codes of which one was told with advice.
+    /// Codes already reported with advice.
     private var advised: Set<String> = []
 
     /// Bytes of details, and of pointers, after which nothing more is reported.
@@ -152,8 +152,14 @@ package struct Violations {
 
     /// Forgets what was noted since. Its text counts all the same, since it has been made.
     mutating func reset(to mark: Mark) {
-        list.removeLast(list.count - mark.listed)
-        (count, advised) = (mark.count, [])
+        forget(from: mark, to: self.mark)
+        advised = []
+    }
+
+    /// Forgets what was noted in between.
+    mutating func forget(from start: Mark, to end: Mark) {
+        list.removeSubrange(start.listed..<end.listed)
+        count -= end.count - start.count
     }
 
     /// Text of a document as shown in details: at most 256 bytes, then an ellipsis.

@@ -40,9 +40,17 @@ extension StateParser {
                 result.columns.withView { ColumnsBuilder(of: $0, order, in: listed).finish(text: text) }
             } ?? result
         if !whole.duplicates.isEmpty, !keepsFirst { note(whole.duplicates, in: whole.columns, shape) }
+        let kept = whole.columns.withView {
+            DistinctRecords(of: $0, whole.duplicates, without: Set(skipped.records), areApart: order != nil)
+        }
+        // What is left out may be as it likes.
+        let left = Set(kept.left)
+        for each in faulty.reversed() where left.contains(each.record) {
+            violations.forget(from: each.start, to: each.end)
+        }
         try checkViolations(text)
         let ofRows = order.map { groups.all(in: result.columns, $0, sectionOfGroup) }
-        let reading = distinct(whole.columns, whole.duplicates, ofRows, text, upon: known)
+        let reading = distinct(whole.columns, kept, ofRows, text, upon: known)
         try checkSections(of: reading.snapshot.columns)
         return reading
     }
@@ -157,11 +165,9 @@ extension StateParser {
     ///   - columns: what was read, in the order of the document.
     ///   - groups: those of all its rows, if they have groups.
     private mutating func distinct(
-        _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate], _ groups: RowGroups?, _ text: TextRope,
-        upon known: Columns?
+        _ columns: Columns, _ kept: DistinctRecords, _ groups: RowGroups?, _ text: TextRope, upon known: Columns?
     ) -> StateReading {
         columns.withView { view in
-            let kept = DistinctRecords(of: view, duplicates, without: Set(skipped.records), areApart: groups != nil)
             let left = kept.left.prefix(StateWarning.maxCount - skipped.places.count)
             let pointers = DocumentPointers.pointers(
                 to: skipped.places + left.map { place(of: $0, view) }, in: view.text.first)

@@ -356,6 +356,57 @@ struct StateShapeMembersTests {
         #expect(map.warnings.map(\.pointer) == ["/1/items/a~1"])
     }
 
+    /// An element of a list where ids occur again; without an id, or without a list of rows, it is faulty.
+    private struct Row {
+        var id: Int?
+        var rows: [Row]?
+
+        init(_ random: inout SplitMix64, level: Int = 0) {
+            id = random.below(12) == 0 ? nil : random.below(9)
+            let count = level > 2 ? 0 : random.below(3)
+            rows = random.below(12) == 0 ? nil : (0..<count).map { _ in Row(&random, level: level + 1) }
+        }
+
+        var json: String {
+            let list = rows.map { "[\($0.map(\.json).joined(separator: ","))]" } ?? "7"
+            return "{\(id.map { "\"k\":\($0)," } ?? "")\"c\":\(list)}"
+        }
+
+        /// Adds the ids of what is kept; false if there is a fault in that.
+        func isSound(_ ids: inout [Int]) -> Bool {
+            if let id, ids.contains(id) { return true }
+            guard let id, let rows else { return false }
+            ids.append(id)
+            return rows.map { $0.isSound(&ids) }.allSatisfy { $0 }
+        }
+    }
+
+    @Test("what goes may be as it likes, with what is below it")
+    func faultyDuplicates() throws {
+        let shape = try StateShape(text: #"{"idAt":"/k","childrenAt":"/c","duplicates":"first"}"#)
+        var (random, accepted, known) = (SplitMix64(seed: 7), 0, try Snapshot(json: "[]", shape: shape))
+        for _ in 0..<Effort.runs(3_000) {
+            let rows = (0..<random.below(5)).map { _ in Row(&random) }
+            let json = "[\(rows.map(\.json).joined(separator: ","))]"
+            var kept: [Int] = []
+            let isSound = rows.map { $0.isSound(&kept) }.allSatisfy { $0 }
+            let reading = try? Snapshot.reading(json: Array(json.utf8), shape: shape, upon: known)
+            #expect(reading.map { ids($0.snapshot) } == (isSound ? kept.map { "\($0)" } : nil), "\(json)")
+            if let reading, json.contains(":7") || json.contains("{\"c\"") { accepted += 1; known = reading.snapshot }
+        }
+        #expect(accepted > 10)
+        let faults = { (json: String) in
+            Reading { () throws(StateError) in try Snapshot(json: Array(json.utf8), shape: shape) }
+        }
+        #expect(
+            faults(#"[{"k":1},{"k":2,"c":[{"k":1,"c":7},{"k":3,"c":8}]}]"#) == .violations(["not-an-array /1/c/1/c"]))
+        #expect(faults(#"[{"k":1},{"k":2,"c":[{"k":1,"c":[{}]}]},{}]"#) == .violations(["missing-id /2"]))
+        let sections = try first(
+            #"[{"id":"s","items":[]},{"id":"s","items":[{"id":[]}]},{"id":"t","items":[{"id":"a"}]}]"#,
+            #"{"sectionsAt":"","duplicates":"first"}"#)
+        #expect(sections.snapshot.sectionCount == 2 && ids(sections.snapshot) == ["a"])
+    }
+
     @Test("twenty are told, and all else that is wrong is refused as ever")
     func manyDuplicates() throws {
         let many = "[" + Array(repeating: #"{"k":1}"#, count: 1000).joined(separator: ",") + "]"
