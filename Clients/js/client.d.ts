@@ -343,7 +343,7 @@ export type Status =
   | { status: 'live'; transport: 'stream' | 'poll'; stale?: number; problem?: undefined; delay?: undefined }
   /**
    * It asks again in `delay` milliseconds; what is shown stays. A session that does not exist is reported once, with
-   * the status 404; with a `delay` of 0 an open stream waits for it.
+   * the status 404, or 401 without a token; with a `delay` of 0 an open stream waits for it.
    */
   | { status: 'waiting'; problem: Problem; delay: number; stale?: undefined; transport?: undefined }
   /** Asking again cannot help: the token is refused, the request is wrong, or the server has no such path. */

@@ -69,7 +69,7 @@ export function connect(url, { ...options } = {}) {
     call(options.onStatus, { status, ...detail });
   }
 
-  /** A callback that throws must not end the connection. */
+  /** Throwing must not end the connection. */
   function call(callback, ...values) {
     try { if (!isClosed) callback?.(...values); } catch (error) { queueMicrotask(() => { throw error; }); }
   }
@@ -292,7 +292,7 @@ function link(list, error) {
     const isNews = await list.poll({ signal: request.signal, begin: () => expect(45), ...every && { cache: 'default' } });
     polls -= 1;
     if (every) await sleep(every * (900 + Math.random() * 200));
-    // If nobody holds it, it must not spin.
+    // It must not spin.
     else if (!isNews && Date.now() - start < 1_000) await sleep(pause(list.period));
   }
 }
@@ -319,9 +319,9 @@ async function send(address, query, options, headers, { begin, ...init } = {}) {
     options.form = 'patch'; // an older server
     return send(address, query, options, headers, { begin, ...init });
   }
-  // Sessions come and go, but a server's routes do not.
+  // Sessions come and go, routes do not. Without a token, missing ones are 401.
   const isFinal = problem.type === '/problems/route-not-found'
-    || status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
+    || status < 500 && ![404, 408, 425, 429, typeof token !== 'string' && 401].includes(status);
   throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
 }
 
@@ -333,7 +333,7 @@ export class ProblemError extends Error {
 }
 const failure = (...values) => new ProblemError(...values);
 
-/** Node keeps the reason of a failed fetch in its cause. */
+/** Node keeps the reason in the cause. */
 function problemOf({ problem, message, cause }) {
   const reason = cause?.message || cause?.code;
   return problem ?? { title: 'No connection', detail: reason ? `${message}: ${reason}` : message };

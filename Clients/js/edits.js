@@ -82,7 +82,7 @@ function writer(connection, options, { ask, receive, failure, problemOf }) {
       } catch (error) {
         const { isFinal, retryAfter } = error;
         const problem = problemOf(error);
-        if (end.aborted || isFinal || problem.status === 404) throw failure(problem);
+        if (end.aborted || isFinal || [404, !options.token && 401].includes(problem.status)) throw failure(problem);
         const delay = retryAfter ?? Math.min(250 * 2 ** failures, 4_000);
         await Promise.race([sleep(delay + Math.random() * 250), aborted(end)]);
         if (end.aborted) throw failure(problem);

@@ -155,7 +155,8 @@ export function share(url, { token, transport, poll: every, ...others } = {}) {
       try {
         return await send(address, sessions, list.options, headers, init);
       } catch (error) {
-        if (error.problem?.status === 404) error.isFinal = true; // this server has no such route
+        // This server has no such route; or a list is not public, or missing, and it does not say which.
+        if ([404, !token && 401].includes(error.problem?.status)) error.isFinal = true;
         throw error;
       }
     }
@@ -255,13 +256,13 @@ export function share(url, { token, transport, poll: every, ...others } = {}) {
     function refused(problem) {
       line = undefined;
       const all = [...seats];
-      if (problem.status === 401) {
+      if (problem.status === 401 && token) {
         for (const seat of all) leave(seat);
         for (const { list } of all) list.tell('stopped', { problem });
         return;
       }
-      const doubtful = all.filter(({ isProven }) => problem.status === 403 && !isProven);
-      if (!doubtful.length) isOff = true;
+      const doubtful = all.filter(({ isProven }) => [401, 403].includes(problem.status) && !isProven);
+      if (!doubtful.length && problem.status !== 401) isOff = true;
       for (const seat of doubtful.length ? doubtful : all) seat.alone();
       if (seats.size) plan(0);
     }

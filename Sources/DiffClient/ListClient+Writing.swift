@@ -115,7 +115,7 @@ extension ListClient {
             do throws(ServerProblem) { return try await answer(to: request) } catch {
                 let delay = backOff.pause(after: failures, retryAfter: error.retryAfter)
                 failures += 1
-                let isHopeless = !mayPass(error) || error.status == 404 || Task.isCancelled
+                let isHopeless = !mayWriteAgain(after: error) || Task.isCancelled
                 if isHopeless || failures == tries || .uptime + delay >= deadline { throw error }
                 await Task.pause(for: delay)
             }

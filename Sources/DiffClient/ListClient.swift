@@ -53,7 +53,7 @@ public struct ListClient: Sendable {
         /// The server has answered.
         case live
         /// The server answers, but what is shown may be old: the list's source, or the server's store, has been silent
-        /// for so many seconds. It is `live` again once that is over.
+        /// for this many seconds. It is `live` again once that is over.
         case stale(seconds: Int)
         /// The client tries again after a delay; the list shown stays. A problem with status 404 means that nobody has
         /// posted the list yet, or a misspelt name.
@@ -119,16 +119,18 @@ public struct ListClient: Sendable {
     let connectivity = Connectivity()
     private let token: @Sendable () async throws -> String?
     private let renewsToken: Bool
+    /// Whether requests go without credentials, so that a missing session is 401 as well.
+    private let isAnonymous: Bool
 
     /// A client of a session, with a fixed key or token.
     public init(url: URL, session: String, token: String? = nil) {
-        (self.url, self.session, self.token, renewsToken) = (url, session, { token }, false)
+        (self.url, self.session, self.token, renewsToken, isAnonymous) = (url, session, { token }, false, token == nil)
     }
 
     /// A client of a session that asks for a token before each request, so that it can be renewed, and retries after
     /// 401.
     public init(url: URL, session: String, renewing token: @escaping @Sendable () async throws -> String?) {
-        (self.url, self.session, self.token, renewsToken) = (url, session, token, true)
+        (self.url, self.session, self.token, renewsToken, isAnonymous) = (url, session, token, true, false)
     }
 
     /// The edits of this client and its copies that wait for the server now.
@@ -138,7 +140,15 @@ public struct ListClient: Sendable {
     /// failure, unless the server asked for it. On Apple's platforms the client does this on its own.
     public func reconnect() { connectivity.reconnections.change { $0 += 1 } }
 
-    func mayPass(_ problem: ServerProblem) -> Bool { problem.isPassing || renewsToken && problem.status == 401 }
+    /// Whether asking again may help: for a reader without credentials, what is missing is 401 as well.
+    func mayPass(_ problem: ServerProblem) -> Bool {
+        problem.isPassing || (renewsToken || isAnonymous) && problem.status == 401
+    }
+
+    /// Whether writing again may help; a session must be there, and who may write it has credentials.
+    func mayWriteAgain(after problem: ServerProblem) -> Bool {
+        problem.status != 404 && (problem.isPassing || renewsToken && problem.status == 401)
+    }
 }
 
 // MARK: Requests

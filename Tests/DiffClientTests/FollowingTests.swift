@@ -198,6 +198,23 @@ struct FollowingTests {
         let problem = await #expect(throws: ServerProblem.self) { try await refused.next() }
         #expect(problem?.status == 401)
 
+        let waiting = Statuses()
+        var anonymous = ListClient.hasty(server, "public")
+        waiting.listen(to: &anonymous)
+        let reading = Task { [anonymous] in
+            var updates = anonymous.updates.makeAsyncIterator()
+            return try await updates.next()?.ids
+        }
+        await eventually { waiting.problems.contains { $0.status == 401 } }
+        let edits = await #expect(throws: ServerProblem.self) { try await anonymous.edit(.remove("1")) }
+        #expect(edits?.status == 401)
+        var publishing = URLRequest(url: server.url.appending(path: "v1/sessions/public"))
+        publishing.httpMethod = "PUT"
+        publishing.httpBody = Data(#"{"state":[2],"public":true}"#.utf8)
+        publishing.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization")
+        _ = try await URLSession.shared.data(for: publishing)
+        #expect(try await reading.value == ["2"])
+
         let token = try RunningServer.output("token", "--session", "list", "--token-secret", secret)
         let statuses = Statuses()
         var client = ListClient(url: server.url, session: "list") {

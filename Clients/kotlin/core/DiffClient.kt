@@ -60,6 +60,7 @@ class DiffClient<T>(
 
     private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
     internal val renewsToken get() = renewing != null
+    private val isAnonymous get() = renewing == null && token == null
     internal val pending = PendingEdits()
 
     init {
@@ -127,8 +128,9 @@ class DiffClient<T>(
             } catch (failure: Failure) {
                 val delay = pause(failures++, 1_000, failure.problem.retryAfterMillis)
                 val spent = NANOSECONDS.toMillis(System.nanoTime() - begin)
-                // There is no session that edits could wait for.
-                if (failure.isFinal || failure.problem.status == 404 || spent + delay > patienceMillis) {
+                // There is no session that edits could wait for, or nobody who may write it.
+                val isHopeless = failure.isFinal || failure.problem.status.let { it == 404 || it == 401 && isAnonymous }
+                if (isHopeless || spent + delay > patienceMillis) {
                     throw ProblemException(failure.problem)
                 }
                 Thread.sleep(delay)
@@ -163,7 +165,8 @@ class DiffClient<T>(
         if (head == null || end.error != null && head.status < 300) throw Failure(connectionProblem(end.error))
         if (head.status in 200..299) return collected
         val problem = Problem.of(head.status, collected.text, retryAfter(head.header("Retry-After")))
-        val mayPass = problem.isPassing || renewsToken && problem.status == 401
+        // Without credentials, what is missing is 401 as well.
+        val mayPass = problem.isPassing || (renewsToken || isAnonymous) && problem.status == 401
         throw Failure(problem, isFinal = !mayPass)
     }
 
@@ -202,7 +205,7 @@ sealed class Status {
 
     /**
      * It asks again after the delay; what is shown stays. A session that does not exist is reported once, with the
-     * status 404; with a delay of 0 an open stream waits for it.
+     * status 404, or 401 without a token; with a delay of 0 an open stream waits for it.
      */
     data class Waiting(val problem: Problem, val delayMillis: Long) : Status()
 

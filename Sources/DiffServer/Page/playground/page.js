@@ -45,7 +45,8 @@ function wait() {
 function told(status) {
   tellStatus($('status'), status);
   waiting.hidden = status.status === 'stopped';
-  if (status.status !== 'stopped' || status.problem.status !== 401) return;
+  if (status.status === 'live') $('ask').hidden = true;
+  if (status.problem?.status !== 401 || !$('ask').hidden) return;
   $('refused').hidden = !secret;
   $('ask').hidden = false;
   $('secret').focus();

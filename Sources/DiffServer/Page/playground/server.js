@@ -147,6 +147,7 @@ export function follower(list, told) {
   function start(session, resume = {}) {
     connection?.close();
     const token = secret || undefined;
+    let hasAsked = false; // without a key it is tried again, for a list may become public
     connection = connect(`${base}/`, {
       session, token, ...told.sight?.(), ...resume,
       onChange(state, answer) {
@@ -157,8 +158,9 @@ export function follower(list, told) {
       onStatus(status) {
         tellStatus($('status'), status);
         told.status?.(status);
-        if (status.status === 'stopped' && status.problem.status === 401) {
-          askSecret(token).then((isGiven) => { if (isGiven) reconnect(); });
+        if (status.problem?.status === 401) {
+          if (!hasAsked) askSecret(token).then((isGiven) => { if (isGiven) reconnect(); });
+          hasAsked = true;
         } else if (status.status === 'stopped') showProblem(status.problem);
         else if (status.status === 'live' && wasStopped) showProblem();
         wasStopped = status.status === 'stopped';
