@@ -206,7 +206,11 @@ extension Session.Settings {
     }
 
     /// The members of a body that set them.
-    public static let members = ["ttl", "ignore", "shape", "keep", "public"]
+    public enum Member: String, CaseIterable {
+        case ttl, ignore, shape, keep, `public`
+    }
+
+    public static let members = Member.allCases.map(\.rawValue)
     public static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
 }
 
@@ -214,33 +218,32 @@ extension Session.SettingsChange {
     /// - Parameter defaults: what `null` stands for.
     public init(_ envelope: Envelope, defaults: Session.Settings) throws(StateError) {
         self.init()
-        for name in Session.Settings.members {
-            guard let value = envelope.values[name] else { continue }
-            if value.isNull { reset(name, to: defaults) } else { try take(name, value) }
+        for member in Session.Settings.Member.allCases {
+            guard let value = envelope.values[member.rawValue] else { continue }
+            if value.isNull { reset(member, to: defaults) } else { try take(member, value) }
         }
     }
 
-    private mutating func reset(_ name: String, to defaults: Session.Settings) {
-        switch name {
-        case "ttl": timeToLive = defaults.timeToLive
-        case "ignore": ignored = defaults.ignored
-        case "shape": shape = defaults.shape ?? .native
-        case "keep": keepsExpanded = defaults.keepsExpanded
-        case "public": isPublic = defaults.isPublic
-        default: preconditionFailure("\(name) is none of Session.Settings.members")
+    private mutating func reset(_ member: Session.Settings.Member, to defaults: Session.Settings) {
+        switch member {
+        case .ttl: timeToLive = defaults.timeToLive
+        case .ignore: ignored = defaults.ignored
+        case .shape: shape = defaults.shape ?? .native
+        case .keep: keepsExpanded = defaults.keepsExpanded
+        case .public: isPublic = defaults.isPublic
         }
     }
 
-    /// Applies one of `Session.Settings.members`. Pointers in errors start from the object that holds it.
-    public mutating func take(_ name: String, _ value: JSONSlice) throws(StateError) {
-        switch name {
-        case "ttl":
+    /// Applies a member. Pointers in errors start from the object that holds it.
+    public mutating func take(_ member: Session.Settings.Member, _ value: JSONSlice) throws(StateError) {
+        switch member {
+        case .ttl:
             guard let seconds = value.integer, (1...Session.Settings.maxTimeToLive).contains(seconds) else {
                 let most = Session.Settings.maxTimeToLive
                 throw .wrongMember("/ttl", "ttl must be a whole number of seconds from 1 to \(most)")
             }
             timeToLive = .seconds(seconds)
-        case "ignore":
+        case .ignore:
             guard let texts = value.strings else { throw Self.wrongIgnore }
             guard texts.count <= Session.Settings.maxIgnored else {
                 throw .limitExceeded(
@@ -250,16 +253,15 @@ extension Session.SettingsChange {
             guard pointers.count == texts.count, pointers.allSatisfy({ $0.tokens.count <= StateShape.maxSegments })
             else { throw Self.wrongIgnore }
             ignored = pointers
-        case "shape": shape = try StateShape(value, at: "/shape")
-        case "keep":
+        case .shape: shape = try StateShape(value, at: "/shape")
+        case .keep:
             guard let names = value.strings, names.allSatisfy({ $0 == "expanded" }) else {
                 throw .wrongMember("/keep", "keep must be [\"expanded\"] or an empty array")
             }
             keepsExpanded = !names.isEmpty
-        case "public":
+        case .public:
             guard let flag = value.flag else { throw .wrongMember("/public", "public must be true or false") }
             isPublic = flag
-        default: preconditionFailure("\(name) is none of Session.Settings.members")
         }
     }
 

@@ -3,13 +3,13 @@ import SnapshotKit
 
 /// Parses a file of lists. It continues after each fault, so that all are reported at once.
 struct ListsFileParser {
-    private let secret: (SecretPlace) -> String?
+    private let secret: (SecretSource) -> String?
     private(set) var secretFiles: [String] = []
     private var faults: [(offset: Int, message: String)] = []
     /// The names so far, by the form of their patterns.
     private var names: [String: String] = [:]
 
-    init(secret: @escaping (SecretPlace) -> String?) { self.secret = secret }
+    init(secret: @escaping (SecretSource) -> String?) { self.secret = secret }
 
     mutating func read(_ json: [UInt8]) throws(ListsFileError) -> [ListDefinition] {
         guard json.count <= ListsFile.maxBytes else {
@@ -45,8 +45,8 @@ struct ListsFileParser {
             note(shape.value.offset, "a shape can only be guessed of what a source answers")
         }
         var settings = Session.SettingsChange()
-        for setting in Session.Settings.members where setting != "shape" || sections == nil && !guess {
-            guard let value = found[setting]?.value else { continue }
+        for setting in Session.Settings.Member.allCases where setting != .shape || sections == nil && !guess {
+            guard let value = found[setting.rawValue]?.value else { continue }
             do throws(StateError) { try settings.take(setting, value) } catch { note(error, in: list.value) }
         }
         var feeds: [ListDefinition.Feed] = []
@@ -201,15 +201,15 @@ struct ListsFileParser {
             return fault(member.offset, "the server sets the header \(name) itself")
         }
         guard let text = value.string else { return fault(value.offset, "a header's value must be a string") }
-        let place = SecretPlace(text)
-        guard place != nil || !RequestHeader.isSecret(name) else {
+        let source = SecretSource(text)
+        guard source != nil || !RequestHeader.isSecret(name) else {
             return fault(
                 value.offset,
                 "\(name) is a secret: write \"env:NAME\" or \"file:PATH\", the variable or file with the whole value")
         }
-        guard let fieldValue = place.map({ readSecret(in: $0, at: value) }) ?? text else { return nil }
+        guard let fieldValue = source.map({ readSecret(from: $0, at: value) }) ?? text else { return nil }
         guard RequestHeader.isValue(fieldValue) else {
-            let whose = place.map { "\($0) holds" } ?? "a header has"
+            let whose = source.map { "\($0) holds" } ?? "a header has"
             return fault(
                 value.offset,
                 "\(whose) a value that is empty, contains control characters, or begins or ends with a blank")
@@ -218,25 +218,25 @@ struct ListsFileParser {
     }
 
     private mutating func readSecret(_ value: JSONSlice) -> WebhookSecret? {
-        guard let place = value.string.flatMap(SecretPlace.init) else {
+        guard let source = value.string.flatMap(SecretSource.init) else {
             return fault(
                 value.offset, "a secret must be \"env:NAME\" or \"file:PATH\", the variable or file that holds it")
         }
-        guard let text = readSecret(in: place, at: value) else { return nil }
-        return WebhookSecret(text) ?? fault(value.offset, "\(place) does not hold a secret: \(WebhookSecret.rule)")
+        guard let text = readSecret(from: source, at: value) else { return nil }
+        return WebhookSecret(text) ?? fault(value.offset, "\(source) does not hold a secret: \(WebhookSecret.rule)")
     }
 
     /// Messages never repeat the secret.
-    private mutating func readSecret(in place: SecretPlace, at value: JSONSlice) -> String? {
-        switch place {
+    private mutating func readSecret(from source: SecretSource, at value: JSONSlice) -> String? {
+        switch source {
         case .variable(let name) where !Self.isVariable(name):
             return fault(value.offset, "a variable's name may only contain letters, digits and _")
         case .variable: break
         case .file(let path): secretFiles.append(path)
         }
-        guard let text = secret(place), !text.isEmpty else {
-            let fault = if case .variable = place { "unset or empty" } else { "not there, not readable, or empty" }
-            return self.fault(value.offset, "\(place) is \(fault)")
+        guard let text = secret(source), !text.isEmpty else {
+            let fault = if case .variable = source { "unset or empty" } else { "not there, not readable, or empty" }
+            return self.fault(value.offset, "\(source) is \(fault)")
         }
         return text
     }
@@ -281,7 +281,7 @@ extension JSONSlice {
     }
 }
 
-extension SecretPlace: CustomStringConvertible {
+extension SecretSource: CustomStringConvertible {
     init?(_ text: String) {
         if text.hasPrefix("env:") {
             self = .variable(String(text.dropFirst(4)))
