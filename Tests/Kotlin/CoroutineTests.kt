@@ -16,6 +16,7 @@ import diffserver.updates
 import java.util.Collections
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.Executors
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
@@ -98,19 +99,19 @@ fun Suite.coroutineTests() {
         val revision = model.followed.revision
         client.post(JsonValue.of(listOf("b", "c", "a")))
         same(model.followed.revision, revision)
-        val updates = ArrayList<ListUpdate<JsonValue>>()
         // The same adapter gets a move, not a reset.
         shown("bca", adapter) { }
         same(moves, 2, "moves")
         // Another one, as after a rotation, shows the existing rows, and continues.
         shown("bcad", PlainAdapter()) { client.post(JsonValue.of(listOf("b", "c", "a", "d"))) }
         runBlocking {
-            val job = launch { model.follow { updates.add(it) } }
+            val first = CompletableDeferred<ListUpdate<JsonValue>>()
+            val job = launch { model.follow { first.complete(it) } }
             client.awaitEdit(insert("e"))
-            while (updates.isEmpty()) kotlinx.coroutines.delay(5)
+            val change = first.await().change
+            holds(change is Change.Sequential, change)
             job.cancel()
         }
-        holds(updates[0].change is Change.Sequential, updates[0].change)
         main.shutdown()
     }
 }

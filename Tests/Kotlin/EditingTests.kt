@@ -197,8 +197,7 @@ private fun Suite.queueTests() {
         eventually("the head has it") { scripted.seen.updates.size == 3 }
         mayAnswer.countDown()
         writer.join(10_000)
-        Thread.sleep(100)
-        same(scripted.seen.ids, "cab")
+        stays("cab is shown", 100) { scripted.seen.ids == "cab" }
         same(scripted.steps, listOf(0, 1, 0))
         same(scripted.seen.updates[2].followed.revision, "2-b")
         scripted.end()
@@ -227,8 +226,7 @@ private fun Suite.queueTests() {
         scripted.client.settleMillis = 60_000
         same(scripted.client.edit(toStart), "2-b")
         scripted.shows("cab")
-        Thread.sleep(300)
-        same(scripted.seen.ids, "cab")
+        stays("cab is shown", 300) { scripted.seen.ids == "cab" }
         scripted.tell("id: 2-b\n\n")
         scripted.shows("abc")
         scripted.end()
@@ -273,8 +271,7 @@ private fun Suite.queueTests() {
         same(scripted.seen.ids, "abcd")
         mayAnswer.countDown()
         writer.join()
-        Thread.sleep(100)
-        same(scripted.seen.ids, "abcd", "the list does not have it yet")
+        stays("abcd is shown, though the list does not have it yet", 100) { scripted.seen.ids == "abcd" }
         scripted.end()
     }
     test("the real server: confirmed edits are not shown on a session made again") {
@@ -292,7 +289,7 @@ private fun Suite.queueTests() {
         eventually("it is gone") { (seen.statuses.last() as? Status.Waiting)?.problem?.status == 404 }
         post(session, listOf("a", "b", "c"))
         eventually("it is there again") { seen.updates.last().followed.revision!!.startsWith("1-") }
-        Thread.sleep(100)
+        pause(100, "a server that tells of the first two edits again")
         val again = seen.updates.toList().dropWhile { (it.change as? Change.Reset)?.reason != "unknown" }
         same(again.map { each -> each.list.rows.joinToString("") { it.id } }, listOf("abc"))
         following.cancel()
@@ -357,7 +354,7 @@ private fun Suite.queueTests() {
         val losing = clients[1].transport as Losing
         (0..19).map { round ->
             if (round % 7 == 3) losing.losses = 1
-            thread { clients[round % 2].edit(like("a")) }.also { Thread.sleep(7) }
+            thread { clients[round % 2].edit(like("a")) }.also { pause(7, "two who like by turns") }
         }.forEach { it.join() }
         for (each in seen) {
             eventually("20 likes") { each.updates.last().list.rows[0].content!!["likes"]!!.int == 20 }
@@ -476,7 +473,7 @@ private fun together(dialect: Dialect, poll: Boolean) {
                 outcomes.add(refused.problem.status ?: 0)
             }
         }
-        Thread.sleep(3L + random.nextInt(40))
+        pause(3L + random.nextInt(40), "two who edit at any time")
         writer
     }.forEach { it.join() }
     holds(outcomes.all { it == 200 || it == 422 } && outcomes.count { it == 200 } > 30, outcomes)

@@ -46,7 +46,7 @@ fun Suite.missingTests() {
         }, { it.refuse(404) })
         val seen = watch(fake) { seen ->
             eventually("it is told") { seen.statuses.size == 1 }
-            Thread.sleep(800)
+            stays("it is told once", 800) { seen.statuses.size == 1 && fake.asked.size == 2 }
             isWanted.countDown()
             eventually("it is shown") { seen.ids == "a" }
         }
@@ -65,13 +65,13 @@ fun Suite.missingTests() {
                 talk.stream()
                 for (piece in pieces) {
                     talk.raw(piece)
-                    Thread.sleep(700)
+                    pause(700, "a slow server")
                 }
                 talk.hold()
             }, { it.refuse(404) })
             val seen = watch(fake, from = from) { seen ->
                 eventually("it is live") { seen.statuses.size == 1 }
-                Thread.sleep(900)
+                stays("it is the only request", 900) { fake.asked.size == 1 }
             }
             same(words(seen), listOf("live"))
             same(fake.asked.size, 1)
@@ -81,7 +81,7 @@ fun Suite.missingTests() {
         test("beside a stream that is late $status says nothing") {
             val fake = Fake({ talk ->
                 talk.stream()
-                Thread.sleep(900)
+                pause(900, "a slow server")
                 talk.raw(answer)
                 talk.hold()
             }, { it.refuse(status, reset("1-a", "a"), "application/json") })
@@ -104,7 +104,7 @@ fun Suite.missingTests() {
                 same((seen.statuses[0] as Status.Waiting).problem.type, "/problems/session-not-found")
                 post(session, listOf("a"))
                 eventually("it is shown") { seen.ids == "a" && words(seen).last() == "live" }
-                Thread.sleep(300) // a request that begins now is held, and ends with the session
+                pause(300, "a writer who comes while a request is held, which ends with the session")
                 request("DELETE", "sessions/$session")
                 eventually("its end is told") { words(seen).last().startsWith("waiting 404") }
                 same(seen.ids, "a", "what is shown stays")

@@ -70,7 +70,7 @@ fun Suite.proxyTests() {
         val end = System.nanoTime() + 8_000_000_000
         while (System.nanoTime() < end || writing.isAlive && System.nanoTime() < end + 30_000_000_000) {
             post(session, random.state())
-            Thread.sleep(random.nextLong(20, 120))
+            pause(random.nextLong(20, 120), "a writer")
         }
         Proxies.tell("calm")
         writing.join(60_000)

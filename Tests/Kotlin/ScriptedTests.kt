@@ -67,7 +67,7 @@ class Talk(private val exchange: HttpExchange) {
         exchange.responseBody.flush()
     }
 
-    fun hold() = Thread.sleep(60_000)
+    fun hold() = pause(60_000, "a server that says no more")
     fun json(text: String) = refuse(200, text, "application/json")
 
     fun refuse(
@@ -278,13 +278,21 @@ fun Suite.scriptedTests() {
     missingTests()
     test("a wrong token stops it; one that is given anew is renewed") {
         val fake = Fake({ it.refuse(401) })
-        val seen = follow(fake, null) { eventually("it stops") { it.statuses.lastOrNull() is Status.Stopped } }
+        val wrong = DiffClient(fake.url, "s", "wrong", transport = HttpClientTransport())
+        val seen = follow(fake, null, client = wrong) { eventually("it stops") { it.statuses.lastOrNull() is Status.Stopped } }
         same(seen.statuses.size, 1)
         var tokens = 0
         val other = Fake({ it.refuse(401) }, { it.stream(reset("1-a", "a")).hold() })
         val client = DiffClient(other.url, "s", renewing = { "t${tokens++}" }, transport = UrlConnectionTransport())
         follow(other, "a", client = client)
         same(other.asked.map { it.headers["authorization"] }, listOf<String?>("Bearer t0", "Bearer t1"))
+    }
+    test("without a token, 401 is waited for: the list may be public later") {
+        val fake = Fake({ it.stream(reset("1-a", "a")) }, { it.refuse(401) }, { it.stream(append("1-a", "2-b", "b")).hold() })
+        val seen = follow(fake, "ab")
+        val refused = seen.statuses.filterIsInstance<Status.Waiting>().map { it.problem.status }
+        same(refused.filter { it == 401 }, listOf<Int?>(401))
+        same(fake.asked.map { it.query["since"] }, listOf(null, "1-a", "1-a"))
     }
     test("without streams it polls, by requests that the server holds") {
         val fake = Fake(
@@ -306,7 +314,7 @@ fun Suite.scriptedTests() {
     test("polls that nobody holds do not go in a circle") {
         val nothing = """{"from":"1-a","to":"1-a","dialect":"keyed","changes":[]}"""
         val fake = Fake({ it.json(reset("1-a", "a")) }, { it.json(nothing) })
-        follow(fake, "a", poll = true) { Thread.sleep(1_000) }
+        follow(fake, "a", poll = true) { letPass(1_000, "the client's pause between polls") }
         holds(fake.asked.size <= 4, "${fake.asked.size} requests")
     }
     test("silence ends a stream, which goes on from mine") {
@@ -326,7 +334,7 @@ fun Suite.scriptedTests() {
                 val client = DiffClient(fake.url, "s", transport = transport())
                 val following = client.follow(poll = poll) { seen.updates.add(it) }
                 eventually("it is held") { seen.ids == "a" && fake.asked.size == (if (poll) 2 else 1) }
-                Thread.sleep(100)
+                pause(100, "a client that comes to read")
                 val begin = System.nanoTime()
                 following.cancel()
                 following.join()
@@ -345,8 +353,7 @@ fun Suite.scriptedTests() {
         eventually("it waits") { seen.statuses.size == 1 }
         // A server that asked for a pause gets it.
         following.wake()
-        Thread.sleep(100)
-        same(fake.asked.size, 1)
+        stays("nothing is asked", 100) { fake.asked.size == 1 }
         following.cancel()
         following.join()
         fake.close()

@@ -1,4 +1,4 @@
-// Common to the tests: a list of them, claims, and waiting for asynchronous results.
+// Common to the tests: a list of them, claims, and where they wait, as Tests/EndToEnd/support/clock.py says for all.
 
 import java.util.concurrent.TimeUnit.SECONDS
 import kotlin.system.exitProcess
@@ -45,7 +45,7 @@ inline fun <reified Problem : Throwable> throws(words: Any?, body: () -> Unit): 
     throw AssertionError("$words: nothing was thrown")
 }
 
-/** Waits until something holds. */
+/** Waits until something holds; the limit only ends a hang. */
 fun eventually(words: String, seconds: Long = 30, state: () -> Any? = { "" }, claim: () -> Boolean) {
     val end = System.nanoTime() + SECONDS.toNanos(seconds)
     while (!claim()) {
@@ -53,6 +53,22 @@ fun eventually(words: String, seconds: Long = 30, state: () -> Any? = { "" }, cl
         Thread.sleep(5)
     }
 }
+
+/** Claims that something holds now and for so long: what must not happen gets the time to happen. */
+fun stays(words: String, millis: Long, claim: () -> Boolean) {
+    val begin = System.nanoTime()
+    do {
+        val isLast = millisSince(begin) >= millis
+        holds(claim(), "did not stay so: $words")
+        if (!isLast) Thread.sleep(5)
+    } while (!isLast)
+}
+
+/** Lets a clock of the product run, of which nothing is to be seen until it has: `clock` names it. */
+fun letPass(millis: Long, @Suppress("UNUSED_PARAMETER") clock: String) = Thread.sleep(millis)
+
+/** The pace of somebody in the test: a client between two requests, a server that is slow. */
+fun pause(millis: Long, @Suppress("UNUSED_PARAMETER") whose: String) = Thread.sleep(millis)
 
 /** Working threads of the client. */
 fun clientThreads(): List<String> =

@@ -107,11 +107,11 @@ fun Suite.writingTests() {
         }
     }
     for ((name, transport) in transports) {
-        test("a write with a wrong token is refused at once: $name") {
+        for (token in listOf("wrong", null)) test("a write with a wrong token, or none, is refused at once: $token, $name") {
             val fake = Fake({ it.refuse(401, headers = mapOf("WWW-Authenticate" to "Bearer")) })
-            val client = DiffClient(fake.url, "s", "wrong", transport = transport())
+            val client = DiffClient(fake.url, "s", token, transport = transport())
             same(throws<ProblemException>("401") { client.edit(insert("a")) }.problem.title, "Refused")
-            same(fake.asked.map { it.headers["authorization"] }, listOf<String?>("Bearer wrong"))
+            same(fake.asked.map { it.headers["authorization"] }, listOf(token?.let { "Bearer $it" }))
             fake.close()
         }
     }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { connect, eventParser } from '../../Clients/js/client.js';
+import { later, pause, stays, waitFor } from './support/clock.mjs';
 import { append, fake, reset, watch } from './support/fake.mjs';
 import { call, chance, freePort, start } from './support/server.mjs';
 
@@ -280,8 +282,8 @@ test('the time between polls is as named, give or take a tenth', async () => {
   const { asked } = await follow([(talk) => { turn += 1; talk.json(turn === 1 ? reset('1', 'a') : append(`${turn - 1}`, `${turn}`, turn)); }],
     ({ answers }) => answers.length === 5, { poll: 0.3 });
   for (let at = 1; at < 5; at += 1) {
-    const pause = asked[at].at - asked[at - 1].at;
-    assert.ok(pause > 265 && pause < 1_000, `${pause} ms`);
+    const time = asked[at].at - asked[at - 1].at;
+    assert.ok(time > 265 && time < 1_000, `${time} ms`);
   }
 });
 
@@ -446,7 +448,7 @@ test('chunks split inside a character', async () => {
     talk.stream();
     for (const byte of bytes) {
       talk.raw(Buffer.of(byte));
-      if (byte > 127) await new Promise((resolve) => setTimeout(resolve, 5));
+      if (byte > 127) await pause(5, 'a network in pieces');
     }
   }], shows('é😀'));
 });
@@ -517,7 +519,6 @@ test('streams of a list that is quiet do not count as failures when they end', a
 
 const said = ({ statuses }) => statuses.map(({ status, problem, delay }) => (
   problem ? `${status} ${problem.status ?? problem.title}${delay ? '' : ' 0'}` : status));
-const pause = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 
 /** Follows a script for a while; a function instead of a claim decides when it is enough. */
 async function watched(script, until, more = {}) {
@@ -530,11 +531,12 @@ async function watched(script, until, more = {}) {
 
 test('a session that is not there is told at once, by one request, and is waited for on the same stream', async () => {
   let stream;
-  const { asked, seen } = await watched([(talk) => { stream = talk.stream(); }, (talk) => talk.refuse(404)], async ({ until }) => {
+  const { asked, seen } = await watched([(talk) => { stream = talk.stream(); }, (talk) => talk.refuse(404)], async ({ seen, until }, { asked }) => {
+    const isAskedOnce = () => seen.statuses.length === 1 && asked.length === 2;
     await until((seen) => seen.statuses.length === 1);
-    await pause(500);
+    await stays(isAskedOnce, 'it is told once', 500);
     stream.raw(': \n\n'); // as every 15 s
-    await pause(500);
+    await stays(isAskedOnce, 'it is told once', 500);
     stream.event(reset('1-a', 'ab'));
     await until(shows('ab'));
   });
@@ -555,12 +557,12 @@ for (const [name, more, ...pieces] of [
       talk.stream();
       for (const piece of pieces) {
         talk.raw(piece);
-        await pause(600);
+        await pause(600, 'a slow server');
       }
     }, (talk) => talk.refuse(404)];
-    const { asked, seen } = await watched(script, async ({ until }) => {
+    const { asked, seen } = await watched(script, async ({ until }, { asked }) => {
       await until((seen) => seen.statuses.length === 1);
-      await pause(700);
+      await stays(() => asked.length === 1, 'it is the only request', 700);
     }, more);
     assert.deepEqual(said(seen), ['live']);
     assert.equal(asked.length, 1);
@@ -569,7 +571,7 @@ for (const [name, more, ...pieces] of [
 
 test('a list that is made just now is no missing one, and is not taken twice', async () => {
   const { asked, seen } = await watched([
-    (talk) => { talk.stream(); setTimeout(() => talk.event(reset('1-a', 'ab')), 900); }, (talk) => talk.json(reset('1-a', 'ab')),
+    (talk) => { talk.stream(); later(900, 'a slow server', () => talk.event(reset('1-a', 'ab'))); }, (talk) => talk.json(reset('1-a', 'ab')),
   ], ({ until }) => until(shows('ab')));
   assert.deepEqual(said(seen), ['live']);
   assert.equal(seen.answers.length, 1);
@@ -580,11 +582,11 @@ test('a session that is found while one asks is no missing one', async () => {
   let stream;
   const { seen } = await watched([(talk) => { stream = talk.stream(); }, async (talk) => {
     stream.event(reset('1-a', 'a'));
-    await pause(100);
+    await pause(100, 'a slow server');
     talk.refuse(404);
-  }], async ({ until }) => {
+  }], async ({ seen, until }) => {
     await until(shows('a'));
-    await pause(300);
+    await stays(() => said(seen).every((words) => words === 'live'), 'it is no missing one', 300);
   });
   assert.deepEqual(said(seen), ['live']);
 });
@@ -592,7 +594,7 @@ test('a session that is found while one asks is no missing one', async () => {
 for (const status of [401, 403, 429, 503]) {
   test(`that one may not ask, ${status}, is for the stream to tell`, async () => {
     const { asked, seen } = await watched([
-      (talk) => { talk.stream(); setTimeout(() => talk.event(reset('1-a', 'a')), 600); }, (talk) => talk.refuse(status),
+      (talk) => { talk.stream(); later(600, 'a slow server', () => talk.event(reset('1-a', 'a'))); }, (talk) => talk.refuse(status),
     ], ({ until }) => until(shows('a')));
     assert.deepEqual(said(seen), ['live']);
     assert.equal(asked.length, 2);
@@ -605,9 +607,8 @@ test('a session that has ended is not asked for, and what is shown stays', async
     (talk) => talk.stream(reset('1-a', 'a')).end({ title: 'Gone', status: 404 }), (talk) => { stream = talk.stream(); },
   ], async ({ seen, until }, { asked }) => {
     await until(() => seen.statuses.length === 2);
-    await pause(900);
-    assert.equal(asked.length, 2);
-    assert.equal(seen.ids, 'a');
+    await waitFor(() => asked.length === 2);
+    await stays(() => asked.length === 2 && seen.ids === 'a', 'nothing is asked beside it, and what is shown stays', 900);
     stream.event(reset('1-b', 'b', 'unknown'));
     await until(shows('b'));
   });
@@ -618,9 +619,9 @@ test('a session that has ended is not asked for, and what is shown stays', async
 test('after a stream that broke it is asked again', async () => {
   const { asked, seen } = await watched([
     (talk) => talk.stream(reset('1-a', 'a')).drop(), (talk) => talk.stream(), (talk) => talk.refuse(404), () => {},
-  ], async ({ until }) => {
+  ], async ({ until }, { asked }) => {
     await until(({ statuses }) => statuses.at(-1)?.problem?.status === 404);
-    await pause(500);
+    await stays(() => asked.length === 3, 'it is asked once', 500);
   });
   assert.deepEqual(said(seen).filter((words) => words !== 'live').at(-1), 'waiting 404 0');
   assert.deepEqual(asked.map(({ query }) => query.since), [undefined, '1-a', '1-a']);
@@ -629,9 +630,8 @@ test('after a stream that broke it is asked again', async () => {
 test('what is asked beside a stream ends with it', async () => {
   let isEnded;
   await watched([(talk) => talk.stream(), (talk) => { talk.response.on('close', () => { isEnded = true; }); }],
-    async (_, { asked }) => { while (asked.length < 2) await pause(20); });
-  for (let tries = 0; !isEnded && tries < 200; tries += 1) await pause(10);
-  assert.ok(isEnded);
+    (_, { asked }) => waitFor(() => asked.length > 1));
+  await waitFor(() => isEnded);
 });
 
 test('polls tell it at once, and wait for it then', async () => {
@@ -642,23 +642,29 @@ test('polls tell it at once, and wait for it then', async () => {
   assert.deepEqual(asked.map(({ query }) => query.wait).slice(0, 2), [undefined, '25']);
 });
 
-for (const transport of ['stream', 'poll']) {
-  test(`the real server: a session that appears, goes and comes again: ${transport}`, async () => {
-    const server = await start(await freePort());
+const secret = 'a secret of the one who writes it';
+const key = `test:${createHash('sha256').update(secret).digest('hex')}`;
+
+// A reader of a public list has no credentials, so what is missing is 401.
+for (const [transport, options, missing] of ['stream', 'poll'].flatMap((transport) => (
+  [[transport, [], 'session-not-found'], [transport, ['--key', key], 'unauthenticated']]))) {
+  test(`the real server: a session that appears, goes and comes again: ${transport}, ${missing}`, async () => {
+    const server = await start(await freePort(), ...options);
     const path = `${server.url}/v1/sessions/s`;
-    const { seen, options, until } = watch();
-    const connection = connect(server.url, { ...options, transport });
+    const write = (method, body) => call(method, path, body, options.length ? { Authorization: `Bearer ${secret}` } : {});
+    const { seen, options: told, until } = watch();
+    const connection = connect(server.url, { ...told, transport });
     await until((seen) => seen.statuses.length === 1);
-    assert.equal(seen.statuses[0].problem.type, '/problems/session-not-found');
-    await pause(100);
-    await call('PUT', path, { state: ['a'] });
+    assert.deepEqual([seen.statuses[0].status, seen.statuses[0].problem.type], ['waiting', `/problems/${missing}`]);
+    await pause(100, 'a writer who comes later');
+    await write('PUT', { state: ['a'], public: true });
     await until(shows('a'));
     assert.equal(seen.statuses.at(-1).status, 'live');
-    await pause(300); // a request that begins now is held, and ends with the session
-    await call('DELETE', path);
-    await until((seen) => seen.statuses.at(-1).problem?.status === 404);
+    await pause(300, 'a writer who comes while a request is held, which ends with the session');
+    await write('DELETE');
+    await until((seen) => [401, 404].includes(seen.statuses.at(-1).problem?.status));
     assert.equal(seen.ids, 'a', 'what is shown stays');
-    await call('PUT', path, { state: ['b'] });
+    await write('PUT', { state: ['b'], public: true });
     await until(shows('b'));
     assert.equal(seen.statuses.at(-1).status, 'live');
     connection.close();
@@ -672,6 +678,14 @@ test('a wrong token stops it', async () => {
   const { asked, seen } = await follow([(talk) => talk.refuse(401)], stopped, { token: 'x' });
   assert.equal(asked[0].headers.authorization, 'Bearer x');
   assert.equal(seen.statuses.at(-1).problem.status, 401);
+});
+
+test('without a token, 401 is waited for: the list may be public later', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a')).drop(), (talk) => talk.refuse(401), (talk) => talk.stream(append('1-a', '2-b', 'b')),
+  ], shows('ab'));
+  assert.deepEqual(seen.statuses.filter(({ problem }) => problem?.status === 401).map(({ status }) => status), ['waiting']);
+  assert.deepEqual(asked.map(({ query }) => query.since), [undefined, '1-a', '1-a']);
 });
 
 test('a token that a function gives is renewed', async () => {
@@ -710,10 +724,9 @@ test('polls that nobody holds do not go in a circle', async () => {
   const { options } = watch();
   const { state } = reset('1-a', 'a');
   const connection = connect(server.url, { ...options, transport: 'poll', since: '1-a', state });
-  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  await stays(() => server.asked.length <= 3, 'there are three requests at most', 1_200);
   connection.close();
   server.close();
-  assert.ok(server.asked.length <= 3, `${server.asked.length} requests`);
 });
 
 test('something that holds a stream back leads to polls', async () => {
@@ -728,10 +741,8 @@ test('close ends everything, and no callback comes after it', async () => {
   const { seen, options, until } = watch();
   const connection = connect(server.url, { ...options, onChange(...values) { options.onChange(...values); connection.close(); } });
   await until(shows('a'));
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.equal(seen.ids, 'a');
+  await stays(() => seen.ids === 'a' && server.asked.length === 1, 'nothing comes after it', 100);
   assert.equal(connection.status, 'closed');
-  assert.equal(server.asked.length, 1);
   server.close();
 });
 
@@ -807,10 +818,8 @@ for (const transport of ['stream', 'poll']) {
       ids.push(200 + round);
       const query = new URLSearchParams({ view: JSON.stringify(view), ...window });
       const { body } = await call('GET', `${path}?${query}`);
-      for (let tries = 0; !isDeepStrictEqual(connection.state, body.state) && tries < 300; tries += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      assert.deepEqual(connection.state, body.state, `round ${round}: ${query}`);
+      await waitFor(() => isDeepStrictEqual(connection.state, body.state),
+        () => `round ${round}: ${query}: ${JSON.stringify([connection.state, body.state])}`);
       // A write that changes nothing shown is not reported.
       if (connection.revision === body.to) assert.deepEqual(seen.answers.at(-1).window, body.window);
     }

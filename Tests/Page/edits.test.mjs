@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { apply, connect } from '../../Clients/js/client.js';
 import { difference, edited } from '../../Clients/js/edits.js';
+import { later, pause, pauseAtRandom, waitFor } from './support/clock.mjs';
 import { fake, append, reset, watch } from './support/fake.mjs';
 import { call, chance, freePort, randomState, start } from './support/server.mjs';
 import { World, naive, rowsOf } from './support/world.mjs';
@@ -14,7 +15,6 @@ globalThis.fetch = (url, init) => {
   const world = worlds.get(new URL(url).host);
   return world ? world.fetch(url, init) : network(url, init);
 };
-const sleep = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 
 let server;
 before(async () => { server = await start(await freePort()); });
@@ -264,18 +264,14 @@ function follow(world) {
     });
     return batch.done;
   }
-  const until = async (claim) => {
-    for (let tries = 0; !claim() && tries < 2_000; tries += 1) await sleep(4);
-    assert.ok(claim(), `${claim}`);
-  };
   const rest = async () => {
     await Promise.all(batches.map(({ done }) => done));
-    await until(() => [ui.state, connection.state].every((state) => isDeepStrictEqual(plain(state), plain(rowsOf(world.doc)))));
-    await sleep(60);
+    await waitFor(() => [ui.state, connection.state].every((state) => isDeepStrictEqual(plain(state), plain(rowsOf(world.doc)))));
+    await pause(60, 'what the network still brings');
     assert.deepEqual(plain(ui.state), plain(rowsOf(world.doc)), 'at rest, the head');
     assert.deepEqual(errors, []);
   };
-  return { connection, ui, edit, until, rest, batches, close: () => { connection.close(); worlds.delete(host); } };
+  return { connection, ui, edit, rest, batches, close: () => { connection.close(); worlds.delete(host); } };
 }
 
 /** One edit of one row shown. */
@@ -304,7 +300,7 @@ test('at rest the head, while pending the head with its own edits: 24 lists with
     const pick = chance(seed);
     const world = new World(pick, board(), { ...rough, expiry: seed % 3 ? 0 : 8 });
     const view = follow(world);
-    await view.until(() => view.ui.state);
+    await waitFor(() => view.ui.state);
     for (let round = 0; round < 20; round += 1) {
       const count = `${seed}.${round}`;
       if (pick(3)) {
@@ -313,7 +309,7 @@ test('at rest the head, while pending the head with its own edits: 24 lists with
       } else world.write([randomEdit(pick, rowsOf(world.doc), `w${count}`)]);
       if (seed % 5 === 0 && pick(15) === 0) world.commit(board());
       if (seed % 7 === 0 && pick(20) === 0) world.recreate(board());
-      await sleep(pick(4) ? pick(25) : 120);
+      await (pick(4) ? pauseAtRandom(pick, 25) : pause(120, 'a user who looks'));
     }
     await view.rest();
     for (const [number, { error, to }] of view.batches.entries()) {
@@ -336,7 +332,7 @@ test('a move that is confirmed is one move on the screen, a refused one two: 20 
     const pick = chance(1_000 + seed);
     const world = new World(pick, board(), rough);
     const view = follow(world);
-    await view.until(() => view.ui.state);
+    await waitFor(() => view.ui.state);
     for (let round = 0; round < 6; round += 1) {
       const { moves } = view.ui;
       const shown = view.ui.state;
@@ -346,12 +342,12 @@ test('a move that is confirmed is one move on the screen, a refused one two: 20 
       // Meanwhile, others change contents and rows.
       while (pick(3)) {
         world.write([{ op: 'insert', items: [{ id: `w${seed}.${round}.${pick(1e9)}` }], into: { section: 'others' } }]);
-        await sleep(pick(60));
+        await pauseAtRandom(pick, 60);
       }
       const { error } = await done;
       assert.equal(view.ui.moves - moves, error ? 2 : 1, `${JSON.stringify(edit)}: ${error}`);
       sums[error ? 'refused' : 'confirmed'] += 1;
-      await view.until(() => isDeepStrictEqual(plain(view.ui.state), plain(rowsOf(world.doc))));
+      await waitFor(() => isDeepStrictEqual(plain(view.ui.state), plain(rowsOf(world.doc))));
       assert.equal(view.ui.moves - moves, error ? 2 : 1, 'and it stays so');
     }
     await view.rest();
@@ -365,14 +361,14 @@ test('many edits at once: no more moves than edits, and each row comes once: 16 
     const pick = chance(2_000 + seed);
     const world = new World(pick, board(), { ...rough, refusal: seed % 2 * 10, requestLost: 4, answerLost: 6, busy: 2 });
     const view = follow(world);
-    await view.until(() => view.ui.state);
+    await waitFor(() => view.ui.state);
     view.ui.inserts.clear();
     for (let round = 0; round < 12; round += 1) {
       let edit;
       do edit = randomEdit(pick, view.ui.state, `${seed}.${round}`); while (edit.op === 'delete');
       view.edit([edit]);
       if (pick(2)) world.write([{ op: 'update', items: [{ id: 'a', content: { n: pick(99) } }] }]);
-      await sleep(pick(30));
+      await pauseAtRandom(pick, 30);
     }
     await view.rest();
     const cost = view.batches.reduce((sum, { edits: [{ op }], error }) => sum + (op === 'move' ? error ? 2 : 1 : 0), 0);
@@ -389,11 +385,11 @@ test('where the stream brings what was edited it is not opened anew', async () =
   const pick = chance(9);
   const world = new World(pick, board(), { latency: 20, lag: 20 });
   const view = follow(world);
-  await view.until(() => view.ui.state);
+  await waitFor(() => view.ui.state);
   for (let round = 0; round < 15; round += 1) {
     view.edit([randomEdit(pick, view.ui.state, round)]);
     world.write([{ op: 'update', items: [{ id: 'j', content: { n: round } }] }]);
-    await sleep(pick(40));
+    await pauseAtRandom(pick, 40);
   }
   await view.rest();
   assert.equal(world.opened, 1);
@@ -493,7 +489,7 @@ test('when its time is over an edit goes back', async () => {
 
 test('an edit that is given up goes back at once', async () => {
   const control = new AbortController();
-  setTimeout(() => control.abort(), 60);
+  later(60, 'a user who gives up', () => control.abort());
   const begin = performance.now();
   const { outcome, seen } = await edit([() => {}], move, { signal: control.signal });
   assert.equal(outcome.error.name, 'AbortError');
@@ -532,7 +528,7 @@ test('an answer through a window says where it stands', async () => {
 test('edits go one by one, in order; what is behind one that is given up does not wait', async () => {
   const world = new World(chance(3), board(), { latency: 20 });
   const view = follow(world);
-  await view.until(() => view.ui.state);
+  await waitFor(() => view.ui.state);
   await Promise.all([..."fedcb"].map((id) => view.edit([{ op: 'move', items: [id], at: 'start' }])));
   assert.equal(ids({ sections: [view.ui.state.sections[0]] }), 'bcdefa');
   assert.equal(view.ui.moves, 5);
@@ -546,7 +542,7 @@ test('what is to be drawn again is told though an edit is pending', async () => 
   const server = await fake((talk, { method }) => {
     if (method === 'POST') {
       stream.event({ ...append('1-a', '2-a'), changes: marks });
-      setTimeout(() => problem(talk, 422), 60);
+      later(60, 'a slow server', () => problem(talk, 422));
     } else stream = talk.stream(reset('1-a', 'abc'));
   });
   const { seen, options, until } = watch();
@@ -575,7 +571,7 @@ test('an addition is shown on top of what others added meanwhile, and taken back
   const connection = connect(server.url, {
     session: 's', onChange({ sections: [{ items: [{ content }] }] }) { likes.push([content.likes, content.price]); if (likes.length === 3) refuse(); },
   });
-  while (!likes.length) await sleep(2);
+  await waitFor(() => likes.length);
   await assert.rejects(connection.edit([{ op: 'update', items: [{ id: 'a', add: { '/likes': 1, '/price': 0.2 } }] }]));
   connection.close();
   server.close();
@@ -602,7 +598,7 @@ for (const transport of ['stream', 'poll']) {
       });
       return client;
     });
-    while (!clients.every(({ state }) => state)) await sleep(10);
+    await waitFor(() => clients.every(({ state }) => state));
     const done = [];
     for (let round = 0; round < 80; round += 1) {
       const client = clients[pick(2)];
@@ -611,7 +607,7 @@ for (const transport of ['stream', 'poll']) {
       if (pick(5) === 0) edits.push({ op: pick(2) ? 'collapse' : 'expand', items: [edits[0].items[0].id ?? edits[0].items[0]] });
       Object.assign(client, { edits, atOnce: null });
       done.push(client.connection.edit(edits).then(() => 'done', ({ problem }) => problem.status));
-      await sleep(3 + pick(40));
+      await pauseAtRandom(pick, 43, 3);
       if (client.atOnce) assert.deepEqual(client.atOnce[1], client.atOnce[0], 'shown at once');
     }
     const outcomes = await Promise.all(done);
@@ -620,8 +616,7 @@ for (const transport of ['stream', 'poll']) {
     const { body } = await call('GET', `${path}/changes`);
     for (const { connection, errors, number } of clients) {
       const client = clients[number];
-      for (let tries = 0; !isDeepStrictEqual(client.state, body.state) && tries < 500; tries += 1) await sleep(10);
-      assert.deepEqual(client.state, body.state);
+      await waitFor(() => isDeepStrictEqual(client.state, body.state), () => JSON.stringify([client.state, body.state]));
       assert.deepEqual(connection.state, body.state);
       assert.deepEqual(errors, []);
       connection.close();

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { apply, connect } from '../../Clients/js/client.js';
 import { edited } from '../../Clients/js/edits.js';
 import { share } from '../../Clients/js/share.js';
+import { limited } from './support/clock.mjs';
 import { freePort, start } from './support/server.mjs';
 
 // Integers beyond 2^53, which `JSON.parse` would round: the writer's bodies are texts.
@@ -42,11 +43,10 @@ function follow(session, { connect: begin = (options) => connect(server.url, opt
     onStatus(status) { seen.statuses.push(status.status); },
   });
   open.push(connection);
-  const until = (claim) => new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`waited for ${claim}; seen: ${JSON.stringify(seen)}`)), 8_000);
-    check = () => { if (claim(seen)) { clearTimeout(timer); resolve(); } };
+  const until = (claim) => limited(new Promise((resolve) => {
+    check = () => { if (claim(seen)) resolve(); };
     check();
-  });
+  }), () => `${claim}; seen: ${JSON.stringify(seen)}`);
   const shows = (...ids) => until(({ shown }) => shown && JSON.stringify(idsOf(shown)) === JSON.stringify(ids));
   const fits = () => assert.ok(seen.statuses.every((status) => status === 'live'), `${seen.statuses}`);
   return { connection, seen, until, shows, fits };

@@ -3,15 +3,11 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { share } from '../../Clients/js/share.js';
 import { listStore } from '../../Clients/js/store.js';
+import { later, letPass, pauseAtRandom, stays, waitFor } from './support/clock.mjs';
 import { cutting } from './support/cutting.mjs';
 import { append, fake, reset, watch } from './support/fake.mjs';
 import { call, chance, freePort, start } from './support/server.mjs';
 
-const pause = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
-const eventually = async (claim, words = claim) => {
-  for (let tries = 0; !claim() && tries < 1_000; tries += 1) await pause(8);
-  assert.ok(claim(), `${words}`);
-};
 const of = (session, answer) => ({ ...answer, session });
 const sessionsOf = ({ url }) => new URL(url, 'http://x').searchParams.getAll('session');
 const isShared = ({ url }) => url.startsWith('/v1/changes?');
@@ -39,8 +35,7 @@ test('lists that are connected at once are one request, and each is told its own
   const { list, asked } = await shared(t, [(talk) => first(talk).event(of('b', append('1-b', '2-b', 'c')))], { token: 'secret' });
   const [a, b] = [list('a'), list('b')];
   await Promise.all([a.shows('a'), b.shows('bc')]);
-  await pause(600);
-  assert.equal(asked.length, 1);
+  await stays(() => asked.length === 1, 'they are one request', 600);
   assert.equal(asked[0].url, '/v1/changes?content=delta&dialect=keyed&session=a&session=b');
   assert.equal(asked[0].headers.authorization, 'Bearer secret');
   assert.deepEqual([a, b].map(statuses), [['live'], ['live']]);
@@ -71,11 +66,11 @@ test('a list that leaves is no longer asked for, and the last closes the stream'
   const [a, b] = [list('a'), list('b')];
   await b.shows('b');
   a.connection.close();
-  await eventually(() => asked.length === 2);
+  await waitFor(() => asked.length === 2);
   assert.deepEqual(sessionsOf(asked[1]), ['b@1-b']);
-  await eventually(() => open === 1);
+  await waitFor(() => open === 1);
   b.connection.close();
-  await eventually(() => open === 0);
+  await waitFor(() => open === 0);
 });
 
 test('a stream that breaks is one failure for all, and is resumed by one request', async (t) => {
@@ -92,12 +87,12 @@ test('a stream that breaks is one failure for all, and is resumed by one request
   assert.ok(asked[2].at - asked[1].at >= 1_000, 'whoever comes meanwhile waits as well');
   assert.deepEqual([a, b].map(statuses), Array(2).fill(['live', 'waiting', 'waiting 503', 'live']));
   const last = list('d');
-  await eventually(() => asked.length === 4);
+  await waitFor(() => asked.length === 4);
   assert.deepEqual(statuses(last), [], 'that is over');
 });
 
 test('quiet streams that end do not count as failures', async (t) => {
-  const quiet = (talk) => { talk.stream(); setTimeout(() => talk.drop(), 500); };
+  const quiet = (talk) => { talk.stream(); later(500, 'a server that goes', () => talk.drop()); };
   const same = (talk) => talk.json({ answers: [of('a', { ...append('1-a', '1-a'), changes: [] })] });
   const { list } = await shared(t, [quiet, same, quiet, same, quiet, same, (talk) => talk.stream(of('a', append('1-a', '2-b', 'b')))]);
   const a = list('a', { since: '1-a', state: reset('1-a', 'a').state });
@@ -130,7 +125,7 @@ test('a silent source is told to its list alone, by a stream, by what is asked b
   assert.equal(asked.length, 3);
 
   const polled = await shared(t, [(talk) => talk.json({ answers: [of('a', { ...reset('1-a', 'a'), stale: 7 })] }),
-    (talk) => setTimeout(() => talk.json({ answers: [of('a', append('1-a', '2-a', 'x'))] }), 20)], { transport: 'poll' });
+    (talk) => later(20, 'a slow server', () => talk.json({ answers: [of('a', append('1-a', '2-a', 'x'))] }))], { transport: 'poll' });
   const c = polled.list('a');
   await c.shows('ax');
   assert.deepEqual(told(c).slice(0, 2), [['live', 'poll', 7], ['live', 'poll', undefined]]);
@@ -153,7 +148,7 @@ test('those of which a stream says nothing are asked for by one request: which i
   await c.until((seen) => seen.statuses.length);
   assert.deepEqual([a, b, c].map(statuses), [['live'], ['live'], ['waiting 404']]);
   assert.equal(c.seen.statuses[0].delay, 0);
-  await pause(600);
+  await stays(() => asked.length === 2, 'they are asked for once', 600);
   assert.deepEqual(asked.map(sessionsOf), [['a', 'b@1-b', 'c'], ['b@1-b', 'c']]);
   stream.event(of('c', reset('1-c', 'c')));
   await c.shows('c');
@@ -226,8 +221,25 @@ test('a list that may be read comes back, though its session is not there', asyn
   }]);
   const [secret, gone] = [list('secret'), list('gone')];
   await secret.until(({ statuses }) => statuses.at(-1)?.status === 'stopped');
-  await eventually(() => asked.filter(isShared).some((each) => sessionsOf(each).join() === 'gone'));
+  await waitFor(() => asked.filter(isShared).some((each) => sessionsOf(each).join() === 'gone'));
   assert.deepEqual(statuses(gone), ['waiting 404']);
+});
+
+test('without a token, a list that is not public holds nobody up, and joins the others later', async (t) => {
+  let isPublic = false;
+  const { list, asked } = await shared(t, [(talk, { url }) => {
+    const sessions = isShared({ url }) ? sessionsOf({ url }) : [url.split('/')[3]];
+    if (!isPublic && sessions.includes('b')) return talk.refuse(401);
+    return isShared({ url }) ? first(talk) : talk.stream(of(sessions[0], reset(`1-${sessions[0]}`, sessions[0])));
+  }]);
+  const [a, b] = [list('a'), list('b')];
+  await a.shows('a');
+  await b.until(({ statuses }) => statuses.some(({ problem }) => problem?.status === 401));
+  const before = asked.length;
+  isPublic = true;
+  await b.shows('b');
+  assert.deepEqual([...new Set([...statuses(a), ...statuses(b)])].sort(), ['live', 'waiting 401']);
+  await waitFor(() => asked.slice(before).some((each) => isShared(each) && sessionsOf(each).length === 2), 'they are one request again');
 });
 
 test('a token that is refused stops all of them', async (t) => {
@@ -255,7 +267,7 @@ for (const status of [400, 404]) {
     const { list, asked } = await shared(t, [alone]);
     const lists = ['a', 'b', 'c'].map((session) => list(session));
     await Promise.all(lists.map(({ shows }, at) => shows('abc'[at])));
-    await pause(300);
+    await letPass(300, "the client's look beside a stream");
     // 400 may be about the form of contents: then another is tried.
     assert.equal(asked.filter(isShared).length, status === 400 ? 2 : 1);
     assert.equal(asked.filter((each) => !isShared(each)).length, 3);
@@ -270,7 +282,7 @@ test('an id alone has the lists ask what theirs are called now', async (t) => {
   const [a, b] = [list('a'), list('b')];
   await b.shows('b');
   stream.raw('id: 0=3-a\n\n');
-  await eventually(() => a.connection.revision === '3-a');
+  await waitFor(() => a.connection.revision === '3-a');
   assert.equal(b.connection.revision, '1-b', 'the stream tells what changed');
   stream.event(of('a', append('3-a', '4-a', 'x'))).event(of('b', append('1-b', '2-b', 'c')));
   await Promise.all([a.shows('ax'), b.shows('bc')]);
@@ -310,7 +322,7 @@ test('a list with a window has a line of its own for as long', async (t) => {
   await w.shows('vxw');
   assert.ok(asked.at(-1).url.includes('at=end') && asked.at(-1).url.includes('since=1-w'));
   list('v', { view: { limit: 3 } });
-  await eventually(() => asked.some(({ url }) => url.startsWith('/v1/sessions/v/')));
+  await waitFor(() => asked.some(({ url }) => url.startsWith('/v1/sessions/v/')));
 });
 
 test('one session that is shown twice is asked for once, and later by another stream', async (t) => {
@@ -329,7 +341,7 @@ test('other dialects, and more lists than one request takes, are requests of the
   for (let number = 0; number < 70; number += 1) list(`list-${number}`);
   list('s', { dialect: 'staged' });
   list('c', { content: 'patch' });
-  await eventually(() => asked.filter(wantsStream).length === 4);
+  await waitFor(() => asked.filter(wantsStream).length === 4);
   assert.deepEqual(asked.filter(wantsStream).map((each) => sessionsOf(each).length).sort((a, b) => a - b), [1, 1, 6, 64]);
 });
 
@@ -349,7 +361,7 @@ test('polls in place of a stream: one address for all, in one order', async (t) 
   ], { poll: 0.1 });
   const [b, a] = [list('b'), list('a')];
   await a.shows('ax');
-  await eventually(() => asked.length === 4);
+  await waitFor(() => asked.length === 4);
   const path = '/v1/changes?content=delta&dialect=keyed&session=a';
   assert.deepEqual(asked.slice(0, 3).map(({ url }) => decodeURIComponent(url)),
     [`${path}&session=b`, `${path}@1-a&session=b@1-b`, `${path}@2-a&session=b@1-b`]);
@@ -365,7 +377,7 @@ test('an older server is asked by many lists for patches, once and for all', asy
   const [a, b] = [list('a'), list('b')];
   await Promise.all([a.shows('a'), b.shows('b')]);
   a.connection.reconnect();
-  await eventually(() => asked.length > 2);
+  await waitFor(() => asked.length > 2);
   assert.deepEqual(asked.slice(0, 3).map(({ query }) => query.content), ['delta', 'patch', 'patch']);
   assert.deepEqual([a, b].map(statuses), [['live'], ['live']]);
 });
@@ -389,7 +401,7 @@ test('a store follows over a shared line', async (t) => {
   const lists = share(server.url);
   const stores = ['a', 'b'].map((session) => listStore(lists, { session }));
   const stops = stores.map((store) => store.subscribe(() => {}));
-  await eventually(() => stores.map((store) => store.get().rows.map(({ id }) => id).join('')).join() === 'a,b');
+  await waitFor(() => stores.map((store) => store.get().rows.map(({ id }) => id).join('')).join() === 'a,b');
   for (const stop of stops) stop();
   assert.equal(server.asked.length, 1);
 });
@@ -399,7 +411,7 @@ test('a store follows over a shared line', async (t) => {
 const sameRows = async (lists) => {
   for (const { path, connection } of lists) {
     const { body } = await call('GET', path);
-    await eventually(() => isDeepStrictEqual(connection.state, body.state), `${path}: ${JSON.stringify(connection.state)}`);
+    await waitFor(() => isDeepStrictEqual(connection.state, body.state), () => `${path}: ${JSON.stringify(connection.state)}`);
   }
 };
 
@@ -485,7 +497,7 @@ test('the real server, through a network that cuts: each list ends where the ser
       const list = open.find((each) => each.connection === connection);
       list.connection = lists.connect({ ...list.options, session: list.session, since: connection.revision, state: connection.state });
     }
-    await pause(pick(60));
+    await pauseAtRandom(pick, 60);
   }
   network.isFaulty = false;
   const answers = await Promise.all(edits);

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ProblemError, connect } from '../../Clients/js/client.js';
+import { later, stays, waitFor } from './support/clock.mjs';
 import { append, fake, reset, watch } from './support/fake.mjs';
 import { call, freePort, start } from './support/server.mjs';
 
 const idsOf = (state) => state.sections.flatMap(({ items }) => items.map(({ id }) => id)).join('');
-const sleep = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
-const until = async (claim) => {
-  for (let tries = 0; !claim() && tries < 2_000; tries += 1) await sleep(4);
-  assert.ok(claim(), `${claim}`);
-};
 
 let server;
 before(async () => { server = await start(await freePort()); });
@@ -29,7 +25,7 @@ test('a signal closes the connection, and its request with it', async () => {
   await sees(({ ids }) => ids === 'a');
   control.abort();
   assert.equal(connection.status, 'closed');
-  await until(() => isEnded);
+  await waitFor(() => isEnded);
   assert.equal(server.asked.length, 1);
   assert.equal(seen.answers.length, 1);
   server.close();
@@ -48,12 +44,12 @@ test('a signal that is aborted already lets nothing begin', async () => {
 // MARK: Loops
 
 test('a loop is given each state, and ends with the connection', async () => {
-  const server = await fake((talk) => { talk.stream(reset('1-a', 'a')); setTimeout(() => talk.event(append('1-a', '2-b', 'b')), 60); });
+  const server = await fake((talk) => { talk.stream(reset('1-a', 'a')); later(60, 'a slow server', () => talk.event(append('1-a', '2-b', 'b'))); });
   const seen = [];
   const connection = connect(server.url, { session: 's' });
   for await (const { state, answer } of connection) {
     seen.push([idsOf(state), answer.reset, answer.changes?.length]);
-    if (seen.length === 2) setTimeout(connection.close);
+    if (seen.length === 2) setImmediate(connection.close);
   }
   assert.deepEqual(seen, [['a', 'initial', undefined], ['ab', undefined, 1]]);
   server.close();
@@ -76,19 +72,19 @@ test('a loop ends without an error when it is aborted', async () => {
   let count = 0;
   for await (const update of connect(server.url, { session: 's', signal: control.signal })) {
     count += Boolean(update);
-    setTimeout(() => control.abort(), 20);
+    later(20, 'a reader who leaves', () => control.abort());
   }
   assert.equal(count, 1);
   server.close();
 });
 
 test('a loop that is busy is given the newest state next, without changes that would not lead there', async () => {
-  const server = await fake((talk) => { talk.stream(reset('1-a', 'a')); setTimeout(() => talk.event(append('1-a', '2-b', 'b')).event(append('2-b', '3-c', 'c')), 20); });
+  const server = await fake((talk) => { talk.stream(reset('1-a', 'a')); later(20, 'a slow server', () => talk.event(append('1-a', '2-b', 'b')).event(append('2-b', '3-c', 'c'))); });
   const seen = [];
   const connection = connect(server.url, { session: 's' });
   for await (const { state, answer } of connection) {
     seen.push([idsOf(state), answer.to, 'changes' in answer]);
-    if (seen.length === 1) await until(() => connection.revision === '3-c');
+    if (seen.length === 1) await waitFor(() => connection.revision === '3-c');
     else connection.close();
   }
   assert.deepEqual(seen, [['a', '1-a', false], ['abc', '3-c', false]]);
@@ -98,7 +94,7 @@ test('a loop that is busy is given the newest state next, without changes that w
 test('a loop that begins late begins with what there is', async () => {
   const server = await fake((talk) => talk.stream(reset('1-a', 'a')));
   const connection = connect(server.url, { session: 's' });
-  await until(() => connection.state);
+  await waitFor(() => connection.state);
   for await (const { state, answer } of connection) {
     assert.deepEqual([idsOf(state), answer.to], ['a', '1-a']);
     break;
@@ -115,7 +111,7 @@ test('in other dialects a busy loop is given every answer', async () => {
   for await (const { state, answer } of connection) {
     assert.equal(state, null);
     seen.push(answer.to);
-    await until(() => connection.revision === '3-c');
+    await waitFor(() => connection.revision === '3-c');
     if (seen.length === 3) break;
   }
   assert.deepEqual(seen, ['1-a', '2-b', '3-c']);
@@ -124,12 +120,12 @@ test('in other dialects a busy loop is given every answer', async () => {
 
 test('of counts a busy loop is given the newest', async () => {
   const counts = (to, inserted) => ({ session: 's', from: '1-a', to, dialect: 'counts', changes: { items: { inserted } } });
-  const server = await fake((talk) => { talk.stream(counts('2-b', 1)); setTimeout(() => talk.event(counts('3-c', 2)).event(counts('4-d', 3)), 20); });
+  const server = await fake((talk) => { talk.stream(counts('2-b', 1)); later(20, 'a slow server', () => talk.event(counts('3-c', 2)).event(counts('4-d', 3))); });
   const seen = [];
   let count = 0;
   for await (const { answer } of connect(server.url, { session: 's', dialect: 'counts', since: '1-a', onChange() { count += 1; } })) {
     seen.push(answer.changes.items.inserted);
-    await until(() => count === 3);
+    await waitFor(() => count === 3);
     if (seen.length === 2) break;
   }
   assert.deepEqual(seen, [1, 3]);
@@ -150,7 +146,7 @@ test('loops and edits together: an edit is in the next state at once', async () 
   const seen = [];
   for await (const { state } of connection) {
     seen.push(idsOf(state));
-    if (seen.length === 1) connection.edit([{ op: 'move', items: ['c'], at: 'start' }]).then(() => setTimeout(connection.close, 50));
+    if (seen.length === 1) connection.edit([{ op: 'move', items: ['c'], at: 'start' }]).then(() => later(50, 'a stream that brings it, too', connection.close));
   }
   assert.equal(seen[0], 'abc');
   assert.deepEqual([...new Set(seen.slice(1))], ['cab']);
@@ -172,7 +168,7 @@ for (const event of ['online', 'visibilitychange']) {
   test(`${event}: what waits in a back-off asks at once`, async (t) => {
     const { send } = page(t);
     // The first delay of this server is half a minute.
-    const server = await fake((talk) => { talk.stream(reset('1-a', 'a')).raw('retry: 30000\n\n'); setTimeout(() => talk.drop(), 50); },
+    const server = await fake((talk) => { talk.stream(reset('1-a', 'a')).raw('retry: 30000\n\n'); later(50, 'a server that goes', () => talk.drop()); },
       (talk) => talk.stream(append('1-a', '2-b', 'b')));
     const { options, until: sees } = watch();
     const connection = connect(server.url, options);
@@ -200,19 +196,17 @@ for (const event of ['online', 'visibilitychange']) {
 
 test('a page that is hidden wakes nothing, and a closed connection stays closed', async (t) => {
   const { send, hide } = page(t);
-  const server = await fake((talk) => { talk.stream(reset('1-a', 'a')).raw('retry: 30000\n\n'); setTimeout(() => talk.drop(), 50); });
+  const server = await fake((talk) => { talk.stream(reset('1-a', 'a')).raw('retry: 30000\n\n'); later(50, 'a server that goes', () => talk.drop()); });
   const { options, until: sees } = watch();
   const connection = connect(server.url, options);
   await sees(waits);
   hide(true);
   send('visibilitychange');
-  await sleep(100);
-  assert.equal(server.asked.length, 1);
+  await stays(() => server.asked.length === 1, 'a hidden page asks nothing', 100);
   connection.close();
   hide(false);
   for (const name of ['online', 'visibilitychange']) send(name);
-  await sleep(100);
-  assert.equal(server.asked.length, 1);
+  await stays(() => server.asked.length === 1, 'what is closed asks nothing', 100);
   server.close();
 });
 
@@ -242,8 +236,7 @@ test('reconnect asks at once: in a back-off, after a delay that was named, and w
   assert.equal(server.asked.length, 3);
   connection.close();
   connection.reconnect();
-  await sleep(50);
-  assert.equal(server.asked.length, 3, 'what is closed stays so');
+  await stays(() => server.asked.length === 3, 'what is closed asks nothing', 50);
   server.close();
 });
 
@@ -308,9 +301,9 @@ for (const dialect of ['staged', 'sequential', 'counts', 'json-patch']) {
     await call('PUT', `${server.url}/v1/sessions/post-${dialect}`, { state: ['a'] });
     const answers = [];
     const connection = connect(server.url, { session: `post-${dialect}`, dialect, onChange: (_, answer) => answers.push(answer) });
-    await until(() => answers.length);
+    await waitFor(() => answers.length);
     const revision = await connection.post(['b', 'a']);
-    await until(() => answers.at(-1).to === revision);
+    await waitFor(() => answers.at(-1).to === revision);
     connection.close();
   });
 }

@@ -3,6 +3,7 @@
 import base64
 import http.client
 import json
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -11,6 +12,9 @@ from support.clock import wait_for
 
 KEYS = {"Down": "\ue015", "Up": "\ue013", "Left": "\ue012", "Right": "\ue014", "Home": "\ue011", "End": "\ue010",
         "Delete": "\ue017", "Enter": "\ue007", "Tab": "\ue004", "Escape": "\ue00c", "Shift": "\ue008", "Alt": "\ue00a", "Control": "\ue009"}
+
+# Scripts wait as the tests in node do.
+CLOCK = pathlib.Path(__file__).with_name("clock.mjs").read_text().replace("export ", "")
 
 
 class WebDriverError(Exception):
@@ -81,8 +85,8 @@ class Browser:
         return self.call("POST", "/execute/sync", {"script": script, "args": list(values)})
 
     def run_async(self, script, *values):
-        """`script` is the body of an async function; errors in it are raised here."""
-        wrapped = ("const done = arguments[arguments.length - 1], values = [...arguments].slice(0, -1);"
+        """`script` is the body of an async function that may call those of clock.mjs; errors in it are raised here."""
+        wrapped = ("const done = arguments[arguments.length - 1], values = [...arguments].slice(0, -1);" + CLOCK +
                    "(async (...values) => {" + script + "})(...values).then((value) => done({ value }), (error) => done({ error: String(error.stack) }))")
         result = self.call("POST", "/execute/async", {"script": wrapped, "args": list(values)})
         if "error" in result:

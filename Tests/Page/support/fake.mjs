@@ -1,6 +1,7 @@
 // A server that answers by a script, to provoke every fault at will.
 
 import { createServer } from 'node:http';
+import { limited } from './clock.mjs';
 
 const type = { stream: 'text/event-stream', json: 'application/json', problem: 'application/problem+json' };
 
@@ -67,11 +68,7 @@ export function watch() {
     },
     onStatus(status) { seen.statuses.push({ ...status, at: performance.now() }); check(); },
   };
-  const until = (claim) => Promise.race([
-    new Promise((resolve) => { waiting.push({ claim, resolve }); check(); }),
-    new Promise((_, reject) => {
-      setTimeout(() => reject(new Error(`waited for ${claim}; seen: ${JSON.stringify(seen)}`)), 8_000).unref();
-    }),
-  ]);
+  const until = (claim) => limited(
+    new Promise((resolve) => { waiting.push({ claim, resolve }); check(); }), () => `${claim}; seen: ${JSON.stringify(seen)}`);
   return { seen, options, until };
 }

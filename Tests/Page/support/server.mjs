@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { waitFor } from './clock.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const program = process.env.DIFFSERVER
@@ -32,11 +33,9 @@ export async function start(port, ...more) {
   const child = spawn(program, options, { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; ; tries += 1) {
-    if (tries > 100 || child.exitCode !== null) throw new Error(`the server does not start: ${child.exitCode}`);
-    if (await fetch(`${url}/livez`).then((answer) => answer.ok, () => false)) break;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
+  const answers = () => fetch(`${url}/livez`).then((answer) => answer.ok, () => false);
+  await waitFor(() => child.exitCode !== null || answers(), 'the server starts', 30);
+  if (child.exitCode !== null) throw new Error(`the server does not start: ${child.exitCode}`);
   return { url, stop: (signal = 'SIGTERM') => (child.kill(signal), ended) };
 }
 

@@ -2,8 +2,8 @@
 // nested lists that are copied, searched and spliced. Everything that happens is chosen by `pick`.
 
 import { difference } from '../../../Clients/js/edits.js';
+import { pause } from './clock.mjs';
 
-const later = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 const same = (one, other) => String(one) === String(other);
 
 /** Calls `visit` for each list of items in a document, with its parent. */
@@ -125,10 +125,10 @@ export class World {
     this.asked += 1;
     // Edits are sent in the order in which they were made.
     if (method === 'POST' && !this.fates.has(headers['Idempotency-Key'])) this.fates.set(headers['Idempotency-Key'], {});
-    await Promise.race([later(this.pick(this.faults.latency ?? 8)), lost]);
+    await Promise.race([pause(this.pick(this.faults.latency ?? 8), 'the network'), lost]);
     const answer = method === 'POST' ? this.post(headers['Idempotency-Key'], JSON.parse(body).edits, since)
       : headers.Accept === 'text/event-stream' ? this.stream(since, signal) : this.json(this.answer(since));
-    await Promise.race([later(this.pick(this.faults.latency ?? 8)), lost]);
+    await Promise.race([pause(this.pick(this.faults.latency ?? 8), 'the network'), lost]);
     if (answer instanceof Error) throw answer;
     return answer;
   };
@@ -174,7 +174,7 @@ export class World {
           if (isSending) return;
           isSending = true;
           while (sent !== this.revision && !isClosed) {
-            await later(this.pick(this.faults.lag ?? 8));
+            await pause(this.pick(this.faults.lag ?? 8), 'a server that gathers changes');
             if (this.chance('drop')) return close(() => controller.close());
             if (sent === this.revision) break;
             const answer = this.answer(sent);
@@ -182,7 +182,7 @@ export class World {
             sent = answer.to;
             const wait = this.pick(this.faults.lag ?? 8);
             // Messages under way stay in order.
-            await later(wait);
+            await pause(wait, 'the network');
             write(event);
             if (this.chance('twice')) write(event);
           }
