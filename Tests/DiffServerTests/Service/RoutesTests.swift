@@ -9,14 +9,16 @@ struct RoutesTests {
     /// The routes of the table: methods and patterns.
     private static let rows: [(method: String, path: String)] = {
         let table = (try? Repository.text("Sources/DiffServer/Service/Routes.swift")) ?? ""
-        return table.matches(of: /\.(get|put|post|delete), "(\/[^"]*)"/).map { ($0.1.uppercased(), String($0.2)) }
+        let rows = table.matches(of: /\.(get|put|post|patch|delete),\s*"(\/[^"]*)"/)
+        return rows.map { ($0.1.uppercased(), String($0.2)) }
     }()
 
     @Test("every row of the table is described, and nothing else is")
     func description() throws {
         let paths = try Repository.description("paths").compactMapValues { $0 as? [String: Any] }
         let described = paths.flatMap { path, methods in
-            methods.keys.filter { ["get", "put", "post", "delete"].contains($0) }.map { "\($0.uppercased()) \(path)" }
+            methods.keys.filter { ["get", "put", "post", "patch", "delete"].contains($0) }
+                .map { "\($0.uppercased()) \(path)" }
         }
         #expect(Self.rows.count > 15)
         #expect(Set(described) == Set(Self.rows.map { "\($0.method) \($0.path)" }))
