@@ -70,7 +70,7 @@ struct JSONMistakeTests {
         let pieces = [
             "'", "nul", "NaN", "\"", "[", "]", "{", "}", ",", ":", " ", "\n", "-", "0", "<", ")]}", "x=", "é", "\\",
         ]
-        for _ in 0..<2_000 {
+        for _ in 0..<Effort.runs(6_000) {
             let text = (0..<random.below(6)).map { _ in pieces[random.below(pieces.count)] }.joined()
             let long = text + String(repeating: "a", count: random.below(2) * 10_000)
             do throws(JSONError) { _ = try JSONText(long) } catch { #expect("\(error)".utf8.count < 400) }
