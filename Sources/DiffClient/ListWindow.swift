@@ -28,14 +28,14 @@ public final class ListWindow: Sendable {
 
 extension StateWindow {
     var query: ListClient.Query {
-        let place: (String, String) =
+        let parameter: (String, String) =
             switch anchor {
             case .start: ("at", "start")
             case .end: ("at", "end")
             case .row(let row): ("at", "\(row)")
             case .around(let id): ("around", id.text)
             }
-        return [place, ("before", "\(before)"), ("after", "\(after)")]
+        return [parameter, ("before", "\(before)"), ("after", "\(after)")]
     }
 }
 
@@ -43,7 +43,7 @@ extension StateWindow {
 
 /// The position of a window among all rows, to lay out the missing ones.
 public struct WindowBounds: Sendable, Equatable {
-    /// The row that the window is around, or the row in the place of one that is gone; nil if there are no rows.
+    /// The row that the window is around, or the row in place of one that is gone; nil if there are no rows.
     public let anchor: ElementID?
     /// How many rows precede the window.
     public let above: Int

@@ -92,9 +92,9 @@ final class PendingEdits: Sendable {
     /// Records the revision that edits were answered with; drops edits without one.
     private func settle(_ id: UUID, _ revision: String?) {
         edits.change { edits in
-            guard let place = edits.batches.firstIndex(where: { $0.id == id }) else { return }
-            edits.batches[place].answer = revision.map { (.uptime, $0) }
-            if revision == nil { edits.batches.remove(at: place) }
+            guard let index = edits.batches.firstIndex(where: { $0.id == id }) else { return }
+            edits.batches[index].answer = revision.map { (.uptime, $0) }
+            if revision == nil { edits.batches.remove(at: index) }
             let answered = edits.batches.prefix { $0.answer != nil }.count
             edits.batches.removeFirst(max(0, answered - Self.maxAnswered))
         }

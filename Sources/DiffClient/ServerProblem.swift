@@ -53,9 +53,9 @@ public struct ServerProblem: Error, Sendable, Equatable, CustomStringConvertible
     /// The status and the first three errors with their pointers, or else the detail, or else the title; for people. A
     /// problem without a status has both title and detail, since the detail is then another library's.
     public var description: String {
-        var places = errors.prefix(3).map { "\($0.detail) (\($0.pointer))" }
-        if errors.count > places.count { places.append("and \(errors.count - places.count) more") }
-        let what = places.isEmpty ? detail : places.joined(separator: "; ")
+        var texts = errors.prefix(3).map { "\($0.detail) (\($0.pointer))" }
+        if errors.count > texts.count { texts.append("and \(errors.count - texts.count) more") }
+        let what = texts.isEmpty ? detail : texts.joined(separator: "; ")
         // What the server says of this time includes what it says of the kind.
         let kind = status == nil || what == nil ? title : nil
         return [status.map { "\($0)" }, kind, what].compactMap(\.self).joined(separator: ": ")

@@ -19,7 +19,7 @@ public final class StateStep: Sendable {
         fileprivate(set) var gone: [Int] = []
         fileprivate(set) var come: [Int] = []
         /// Whether all items that stay have the same indexes in both states.
-        fileprivate(set) var isInPlace = true
+        fileprivate(set) var keepsIndexes = true
         fileprivate(set) var hasSameSections = false
     }
 
@@ -58,7 +58,7 @@ private struct StepFinder {
         let pairs = pairs(runs)
         var stays: [SharedRuns.Run] = []
         for pair in inOrder(pairs) where !appendParts(of: pair, to: &stays) { return nil }
-        parts.isInPlace = stays.allSatisfy(\.isInPlace)
+        parts.keepsIndexes = stays.allSatisfy(\.keepsIndexes)
         stays.forOthers(of: new.nodes.count) { parts.come.append($0) }
         stays.lazy.map { SharedRuns.Run(old: $0.old, new: $0.old, count: $0.count) }
             .forOthers(of: old.nodes.count) { parts.gone.append($0) }
@@ -128,7 +128,7 @@ private struct StepFinder {
 
 extension [Int] {
     fileprivate func contains(sorted number: Int) -> Bool {
-        let place = indices.partitionPoint { self[$0] < number }
-        return place < count && self[place] == number
+        let index = indices.partitionPoint { self[$0] < number }
+        return index < count && self[index] == number
     }
 }

@@ -87,7 +87,7 @@ struct ViewArrangement: Sendable {
         forms = seen.map { lists[$0].form }
     }
 
-    /// A section to arrange: its source, the place of its first item among those picked, and how many it has.
+    /// A section to arrange: its source, the index of its first item among those picked, and how many it has.
     private struct List {
         let source: UInt32
         var first = 0
@@ -112,9 +112,9 @@ struct ViewArrangement: Sendable {
         var (counts, lists) = ([Int](repeating: 0, count: groups.count), [List]())
         groups.ofRow.withUnsafeBufferPointer { ofRow in
             counts.withUnsafeMutableBufferPointer { counts in
-                for place in ofRow.indices {
-                    let group = Int(ofRow[place])
-                    if counts[group] == 0 { lists.append(List(source: ofRow[place], first: place)) }
+                for index in ofRow.indices {
+                    let group = Int(ofRow[index])
+                    if counts[group] == 0 { lists.append(List(source: ofRow[index], first: index)) }
                     counts[group] += 1
                 }
             }
@@ -128,11 +128,11 @@ struct ViewArrangement: Sendable {
         var items: [UInt32] = []
         items.reserveCapacity(lists.reduce(0) { $0 + $1.count })
         for list in lists {
-            let places = list.first..<list.first + list.count
+            let range = list.first..<list.first + list.count
             if let picked {
-                items += picked[places]
+                items += picked[range]
             } else {
-                items += UInt32(places.lowerBound)..<UInt32(places.upperBound)
+                items += UInt32(range.lowerBound)..<UInt32(range.upperBound)
             }
         }
         return items
@@ -150,9 +150,9 @@ struct ViewArrangement: Sendable {
             picked.withUnsafeBufferPointer { picked in
                 groups.ofRow.withUnsafeBufferPointer { ofRow in
                     next.withUnsafeMutableBufferPointer { next in
-                        for place in ofRow.indices {
-                            let group = Int(ofRow[place])
-                            items[next[group]] = picked[place]
+                        for index in ofRow.indices {
+                            let group = Int(ofRow[index])
+                            items[next[group]] = picked[index]
                             next[group] += 1
                         }
                     }

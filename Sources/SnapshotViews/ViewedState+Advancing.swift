@@ -145,13 +145,13 @@ private struct ViewAdvance {
         for list in lists {
             let end = next + (list.span.map { counts[$0] } ?? 0)
             for item in arrivals[list.section, default: []].sorted(by: order.precedes) {
-                let place = order.index(of: item, in: kept, next..<end)
-                result += kept[next..<place]
-                groups?.ofRow += keptGroups[next..<place]
+                let index = order.index(of: item, in: kept, next..<end)
+                result += kept[next..<index]
+                groups?.ofRow += keptGroups[next..<index]
                 firstArrival = min(firstArrival, result.count)
                 result.append(UInt32(truncatingIfNeeded: item))
                 if let group = parts.group { groups?.append(item, group, of: new) }
-                next = place
+                next = index
             }
             result += kept[next..<end]
             groups?.ofRow += isOneList ? keptGroups[next..<end] : []
@@ -172,7 +172,7 @@ private struct ViewAdvance {
     }
 
     private func moved(_ items: some Collection<UInt32>) -> [UInt32] {
-        if step.isInPlace { return Array(items) }
+        if step.keepsIndexes { return Array(items) }
         return change.items.newOfOld.withUnsafeBufferPointer { newOfOld in
             items.map { UInt32(bitPattern: newOfOld[Int($0)]) }
         }
@@ -185,7 +185,7 @@ private struct ViewAdvance {
         keptGroups.reserveCapacity(groups?.count ?? 0)
         var counts: [Int] = []
         var start = 0
-        let places = removed.sorted()
+        let indexes = removed.sorted()
         var next = 0
         let keep = { (range: Range<Int>) in
             kept += moved(picked[range])
@@ -193,9 +193,9 @@ private struct ViewAdvance {
         }
         for span in seen.spans {
             let before = kept.count
-            while next < places.count, places[next] < Int(span.end) {
-                keep(start..<places[next])
-                start = places[next] + 1
+            while next < indexes.count, indexes[next] < Int(span.end) {
+                keep(start..<indexes[next])
+                start = indexes[next] + 1
                 next += 1
             }
             keep(start..<Int(span.end))
@@ -227,13 +227,13 @@ private struct ViewAdvance {
         return !change.changesList || parts.kept.list?.showSame(old.listContent, new.listContent) == true
     }
 
-    /// Whether the same items are known to be shown in the same places, none of them removed or inserted.
+    /// Whether the same items are known to be shown at the same positions, none of them removed or inserted.
     private func showsSameItems(in now: ViewedState) -> Bool {
         guard let before = seen.arrangement, let after = now.arrangement else {
             return removed.allSatisfy { $0 >= seen.shownCount }
                 && (now.picked == nil ? inserted.allSatisfy { $0 >= now.shownCount } : firstArrival >= now.shownCount)
         }
-        if removed.isEmpty, inserted.isEmpty, step.isInPlace, before.items == after.items {
+        if removed.isEmpty, inserted.isEmpty, step.keepsIndexes, before.items == after.items {
             return before.shownCount == after.shownCount
         }
         return parts.limit != nil && before.shownCount == after.shownCount

@@ -190,8 +190,8 @@ extension ViewedState {
         if !view.parts.orders.isEmpty, range.count <= 16_384 {
             return picked[range].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item))
         }
-        let place = ItemOrder(columns, view.parts).index(of: item, in: picked, range)
-        return place < range.upperBound && Int(picked[place]) == item ? place : nil
+        let index = ItemOrder(columns, view.parts).index(of: item, in: picked, range)
+        return index < range.upperBound && Int(picked[index]) == item ? index : nil
     }
 
     private func pickedRange(ofSpan span: Int) -> Range<Int> {

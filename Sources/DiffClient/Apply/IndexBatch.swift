@@ -17,7 +17,7 @@ public struct IndexBatch: Sendable, CustomStringConvertible {
         public internal(set) var updated: [Update<Index>] = []
 
         /// In the order of `inserted` and `updated`.
-        var (arrivals, updates): ([Element], [Updated<Element>]) = ([], [])
+        var (insertedElements, updates): ([Element], [Updated<Element>]) = ([], [])
         /// The byte offset of the batch in the changes.
         var offset = 0
 
@@ -57,7 +57,7 @@ public struct IndexBatch: Sendable, CustomStringConvertible {
 /// An index of a list: of the sections, or of the rows of one section.
 protocol ListIndex: Hashable, Sendable {
     var list: Int { get }
-    var place: Int { get }
+    var position: Int { get }
     /// As in the JSON of changes.
     var text: String { get }
 
@@ -66,7 +66,7 @@ protocol ListIndex: Hashable, Sendable {
 
 extension Int: ListIndex {
     var list: Int { 0 }
-    var place: Int { self }
+    var position: Int { self }
     var text: String { "\(self)" }
 
     init(_ value: JSONSlice) throws(ApplyError) { self = try value.asInteger() }
@@ -74,7 +74,7 @@ extension Int: ListIndex {
 
 extension ItemPath: ListIndex {
     var list: Int { section }
-    var place: Int { row }
+    var position: Int { row }
     var text: String { "[\(section),\(row)]" }
 
     init(_ value: JSONSlice) throws(ApplyError) {
@@ -116,7 +116,7 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
         for value in try lists.list("inserted") {
             let members = try value.object(["at", Element.name])
             inserted.append(try Index(members.required("at")))
-            arrivals.append(try Element(members.required(Element.name)))
+            insertedElements.append(try Element(members.required(Element.name)))
         }
         for value in try lists.list("moved") {
             let members = try value.object(["from", "to"])
@@ -184,7 +184,7 @@ extension IndexBatch.Operations where Element == RowList.Section, Index == Int {
         for section in deleted where !sections[section].rows.isEmpty {
             throw error(.wrongShape, "section \(section) is deleted, but not all of its rows are")
         }
-        for section in arrivals where !section.rows.isEmpty {
+        for section in insertedElements where !section.rows.isEmpty {
             throw error(.wrongShape, "rows of the new section \"\(section.id)\" need operations of their own")
         }
     }
@@ -214,7 +214,7 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
 
     fileprivate func leave(_ lists: inout [[Element]]) {
         for (list, indexes) in Dictionary(grouping: sources, by: \.list) {
-            let (elements, leaving) = (lists[list], Set(indexes.map(\.place)))
+            let (elements, leaving) = (lists[list], Set(indexes.map(\.position)))
             lists[list] = elements.indices.filter { !leaving.contains($0) }.map { elements[$0] }
         }
     }
@@ -222,14 +222,14 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
     /// Puts inserted and moved elements at their indexes, and the others into the gaps, in order.
     fileprivate func arrive(in lists: inout [[Element]], from before: [[Element]]) throws(ApplyError) {
         var arriving: [Int: [Int: Element]] = [:]
-        for (at, element) in zip(inserted, arrivals) { arriving[at.list, default: [:]][at.place] = element }
+        for (at, element) in zip(inserted, insertedElements) { arriving[at.list, default: [:]][at.position] = element }
         for move in moved {
-            arriving[move.to.list, default: [:]][move.to.place] = before[move.from.list][move.from.place]
+            arriving[move.to.list, default: [:]][move.to.position] = before[move.from.list][move.from.position]
         }
         for (list, arriving) in arriving {
             let count = lists.indices.contains(list) ? lists[list].count + arriving.count : 0
-            for place in arriving.keys where !(0..<count).contains(place) {
-                throw error(.outOfRange, "there is no place for \(Element.name) \(place) of list \(list)")
+            for position in arriving.keys where !(0..<count).contains(position) {
+                throw error(.outOfRange, "there is no place for \(Element.name) \(position) of list \(list)")
             }
             var staying = lists[list].makeIterator()
             lists[list] = (0..<count).map { arriving[$0] ?? staying.next()! }
@@ -238,18 +238,18 @@ extension IndexBatch.Operations where Index: ListIndex, Element: ListElement {
 
     fileprivate func update(_ lists: inout [[Element]], from before: [[Element]]) throws(ApplyError) {
         for (index, update) in zip(updated, updates) {
-            let old = before[index.from.list][index.from.place]
-            guard lists.contains(index.at), lists[index.at.list][index.at.place].id == old.id else {
+            let old = before[index.from.list][index.from.position]
+            guard lists.contains(index.at), lists[index.at.list][index.at.position].id == old.id else {
                 throw error(.outOfRange, "\(Element.name) \(index.from) does not end up at \(index.at)")
             }
-            lists[index.at.list][index.at.place] = try update.applied(to: old)
+            lists[index.at.list][index.at.position] = try update.applied(to: old)
         }
     }
 }
 
 extension Array {
     fileprivate func contains<Inner>(_ index: some ListIndex) -> Bool where Element == [Inner] {
-        indices.contains(index.list) && self[index.list].indices.contains(index.place)
+        indices.contains(index.list) && self[index.list].indices.contains(index.position)
     }
 }
 

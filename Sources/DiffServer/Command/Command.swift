@@ -11,10 +11,10 @@ package typealias Environment = (String) -> String?
 /// A command line that cannot be carried out, in words for a person; the exit status is 2.
 package struct UsageError: Error {
     package let message: String
-    /// Whether the message has a line for each fault of a file, with its place.
-    let hasPlaces: Bool
+    /// Whether the message has a line for each fault of a file, with its position.
+    let isLocated: Bool
 
-    package init(_ message: String, hasPlaces: Bool = false) { (self.message, self.hasPlaces) = (message, hasPlaces) }
+    package init(_ message: String, isLocated: Bool = false) { (self.message, self.isLocated) = (message, isLocated) }
 
     static func needsParts(_ name: String) -> UsageError {
         UsageError("\(name) needs the full server, diffserver; this one \(Help.limits)")
@@ -48,7 +48,7 @@ extension CommandOptions {
             }
             for value in file?.values(of: option.flag) ?? [] {
                 do throws(UsageError) { try option.read(value.text, from: value.name, into: &self) } catch {
-                    throw UsageError(error.message, hasPlaces: true)
+                    throw UsageError(error.message, isLocated: true)
                 }
             }
         }

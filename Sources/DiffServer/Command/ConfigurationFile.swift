@@ -19,26 +19,26 @@ package struct ConfigurationFile: Sendable {
         // Far more than all options take.
         let bytes = try Files.read(path, atMost: 1 << 20, fault: "--config \(path)")
         let json = StateDocument.withoutMark(bytes)
-        let place = { (offset: Int) -> String in
+        let label = { (offset: Int) -> String in
             var position = TextPosition()
             position.advance(over: json[..<min(offset, json.count)])
             return "\(path):\(position.line):\(position.column): "
         }
         let document: JSONSlice
         do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 8) } catch {
-            throw UsageError(place(error.offset) + "not valid JSON: \(error.sentence)", hasPlaces: true)
+            throw UsageError(label(error.offset) + "not valid JSON: \(error.sentence)", isLocated: true)
         }
         guard let members = document.orderedMembers else {
-            throw UsageError(place(document.offset) + "a configuration must be an object", hasPlaces: true)
+            throw UsageError(label(document.offset) + "a configuration must be an object", isLocated: true)
         }
         for member in members {
             do throws(UsageError) {
                 let option = try Self.option(named: member.name)
                 for value in member.value.elements ?? [member.value] {
                     let text = try Self.text(of: value, named: member.name, for: option)
-                    values[option.flag, default: []].append(Value(text: text, name: place(value.offset) + member.name))
+                    values[option.flag, default: []].append(Value(text: text, name: label(value.offset) + member.name))
                 }
-            } catch { throw UsageError(place(member.offset) + error.message, hasPlaces: true) }
+            } catch { throw UsageError(label(member.offset) + error.message, isLocated: true) }
         }
     }
 

@@ -71,8 +71,8 @@ struct DiffCommand: Subcommand {
             return reading.snapshot
         } catch {
             let problem = Problem(error)
-            let places = problem.errors.map { "  \($0.pointer): \($0.detail)" }
-            let lines = ["diffserver: \(path): \(problem.type.name): \(problem.detail)"] + places
+            let faults = problem.errors.map { "  \($0.pointer): \($0.detail)" }
+            let lines = ["diffserver: \(path): \(problem.type.name): \(problem.detail)"] + faults
             end(1, saying: lines.map(Self.advice))
         }
     }

@@ -47,7 +47,7 @@ extension [UInt8] {
     }
 }
 
-/// Tells when a file was changed, or another was put in its place.
+/// Tells when a file was changed, or replaced by another.
 struct FileStamp: Equatable {
     private let numbers: [Int]
 

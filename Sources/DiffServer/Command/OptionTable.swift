@@ -190,7 +190,7 @@ extension Options: CommandOptions {
         .toggle("--log-requests", "log one line per request", \.logsRequests),
         .optional(
             "--log-slow", "MS",
-            "log each request that takes more than so many milliseconds, and where they went (default none)",
+            "log each request that takes longer than MS milliseconds, and where they went (default none)",
             "is not a whole number of milliseconds from 1 to 3600000", \.slow
         ) { Int($0).flatMap { (1...3_600_000).contains($0) ? $0 : nil } },
     ]

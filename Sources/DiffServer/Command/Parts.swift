@@ -7,7 +7,7 @@ package protocol Parts: Sendable {
     static var commands: [any Subcommand.Type] { get }
     /// Where `--store` says that sessions live; nil if it is no address.
     static func store(_ text: String) -> (any StoreAddress)?
-    /// Reads a file of lists. Errors say why it cannot be read, or have a line for each fault, with its place.
+    /// Reads a file of lists. Errors say why it cannot be read, or have a line for each fault, with its position.
     static func lists(in path: String, environment: @escaping Environment) throws(UsageError) -> any Lists
 }
 

@@ -56,8 +56,8 @@ package enum Program {
             if let topic = Help.Topic(rawValue: name) { return topic }
             throw UsageError("unknown command \"\(name)\"; see diffserver help")
         }
-        guard let place = arguments.firstIndex(where: { $0 == "--help" || $0 == "-h" }) else { return nil }
-        if place == 0 { return .overview }
+        guard let index = arguments.firstIndex(where: { $0 == "--help" || $0 == "-h" }) else { return nil }
+        if index == 0 { return .overview }
         return Help.Topic(rawValue: arguments[0]) ?? (arguments[0].hasPrefix("--") ? .serve : .overview)
     }
 }

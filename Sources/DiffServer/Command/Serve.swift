@@ -145,8 +145,8 @@ package enum Serve {
 
         enum Look { case unchanged, changing, due }
 
-        /// Looks whether it is to be read: if it could not be, or if a file has changed since and stays as it is. If
-        /// one is gone, none has: it may be about to be replaced.
+        /// Whether to read again: the last read failed, or a file has changed since and has settled. Nothing counts as
+        /// changed while one is gone: it may be about to be replaced.
         func look() -> Look {
             let now = files().map { ($0, FileStamp($0)) }
             let before = seen

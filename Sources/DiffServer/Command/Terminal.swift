@@ -29,7 +29,7 @@ package func fail(_ message: String, status: Int32 = 1) -> Never { end(status, s
 
 /// Ends the process with a command line's fault, or with those of a file.
 package func fail(_ error: UsageError, status: Int32) -> Never {
-    if error.hasPlaces { end(status, saying: error.message.lines) }
+    if error.isLocated { end(status, saying: error.message.lines) }
     fail(error.message, status: status)
 }
 

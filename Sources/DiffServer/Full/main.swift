@@ -30,14 +30,14 @@ extension ListsFile: Lists {
     init(_ path: String, _ environment: @escaping Environment, of option: String = "") throws(UsageError) {
         let json = try Files.read(path, atMost: Self.maxBytes, fault: option + path)
         do throws(ListsFileError) { try self.init(json: json, secret: Self.secrets(environment)) } catch {
-            throw UsageError(error.text(of: path), hasPlaces: true)
+            throw UsageError(error.text(of: path), isLocated: true)
         }
     }
 
     /// The secrets that a file may name. Those of files are without their last line break, and at most 64 KiB.
-    static func secrets(_ environment: @escaping Environment) -> (SecretPlace) -> String? {
-        { place in
-            switch place {
+    static func secrets(_ environment: @escaping Environment) -> (SecretSource) -> String? {
+        { source in
+            switch source {
             case .variable(let name): environment(name)
             case .file(let path):
                 (try? Files.read(path, atMost: 1 << 16)).map { String(decoding: $0.withoutLineBreak, as: UTF8.self) }

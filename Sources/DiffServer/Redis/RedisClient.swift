@@ -68,10 +68,10 @@ final class RedisClient: @unchecked Sendable {
         _ completion: @escaping @Sendable ([RedisResult]) -> Void
     ) {
         let answers = Locked<[Int: RedisResult]>([:])
-        for (place, key) in keys.enumerated() {
+        for (index, key) in keys.enumerated() {
             run(script, keys: [key], isWrite: isWrite) { answer in
                 let all = answers.withLock { answers in
-                    answers[place] = answer
+                    answers[index] = answer
                     return answers.count == keys.count ? answers : nil
                 }
                 if let all { completion(keys.indices.map { all[$0]! }) }

@@ -42,14 +42,14 @@ final class RedisCommand: Sendable {
         _ write: (inout Encoder) -> Void
     ) {
         let small = room + script.name.count + Self.room(for: keys) + (staging.map { Self.room(for: $0) } ?? 0) + 64
-        var place = (part: 0, start: 0)
+        var position = (part: 0, start: 0)
         let parts = Self.encoded(small) { encoder in
             if let staging {
                 encoder.append(command: ["MULTI"])
                 encoder.append(command: staging)
             }
             encoder.append("*", 3 + keys.count + count)
-            place = encoder.place
+            position = encoder.position
             encoder.append(script.name)
             encoder.append(.number(keys.count))
             encoder.append(keys)
@@ -58,7 +58,7 @@ final class RedisCommand: Sendable {
         }
         self.init(
             parts, precedingAnswers: staging == nil ? 0 : 3, isTransaction: staging != nil,
-            named: (script, place.part, place.start))
+            named: (script, position.part, position.start))
     }
 
     /// The command with the script's source, for a server that does not know it; nil if it names no script.
@@ -112,7 +112,7 @@ final class RedisCommand: Sendable {
 
         fileprivate init(room: UnsafeMutableRawBufferPointer) { self.room = room }
 
-        fileprivate var place: (part: Int, start: Int) { (2 * large.count, small - (large.last?.at ?? 0)) }
+        fileprivate var position: (part: Int, start: Int) { (2 * large.count, small - (large.last?.at ?? 0)) }
 
         fileprivate mutating func append(command arguments: [RedisArgument]) {
             append("*", arguments.count)
@@ -178,19 +178,19 @@ final class RedisCommand: Sendable {
             if number < 0 { append(UInt8(ascii: "-")) }
             var rest = number.magnitude
             let count = RedisArgument.digits(rest)
-            for place in (small..<small + count).reversed() {
-                room[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            for offset in (small..<small + count).reversed() {
+                room[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
             }
             small += count
         }
 
         private mutating func append(hex number: UInt64, digits count: Int) {
-            var (rest, place) = (number, small + count)
-            while place > small {
-                place -= 1
+            var (rest, offset) = (number, small + count)
+            while offset > small {
+                offset -= 1
                 let digit = UInt8(truncatingIfNeeded: rest & 15)
-                room[place] = digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                room[offset] = digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
                 rest >>= 4
             }
             small += count

@@ -1,9 +1,9 @@
 import HTTPCore
 
 /// One connection to one Redis, confined to its loop; keeps itself alive until it closes. Commands are sent in the
-/// order of the calls, those of one loop turn in one write. Each answer belongs to the oldest unanswered command. It is
-/// closed if an answer takes longer than `patience`. If the server turns out to take no commands, it is retired: it
-/// closes once everything is answered.
+/// order of the calls, those of one loop iteration in one write. Each answer belongs to the oldest unanswered command.
+/// It is closed if an answer takes longer than `patience`. If the server turns out to take no commands, it is retired:
+/// it closes once everything is answered.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (RedisResult) -> Void
 
@@ -24,7 +24,7 @@ final class RedisConnection: @unchecked Sendable {
             var answer = error.map { .error($0) } ?? reply
             if case .array(let answers) = answer, isTransaction, let last = answers.last { answer = last }
             guard case .error(let error) = answer else { return .success(answer) }
-            return .failure(error.isMisplaced ? .unavailable(error.text) : .refused(error))
+            return .failure(error.isUnready ? .unavailable(error.text) : .refused(error))
         }
     }
 

@@ -17,7 +17,7 @@ struct RedisError: Error, Sendable, Hashable {
     var code: Substring { text.prefix { $0 != " " } }
 
     /// Whether another server may take the command, or this one later: it is a replica, loading, or lacks its primary.
-    var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
+    var isUnready: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 
 /// Why a command has no answer.

@@ -47,8 +47,8 @@ package final class Call: ServiceContext {
         return call
     }
 
-    /// The same request for a reader that may follow so many lists for long. It keeps only what its answers and its log
-    /// line need of its head, and takes a share of memory for what else it keeps, if that is more than usual.
+    /// The same request for a reader that may follow this many lists for long. It keeps only what its answers and its
+    /// log line need of its head, and takes a share of memory for what else it keeps, if that is more than usual.
     func lasting(_ projection: Projection, lists: Int = 1) throws(Problem) -> Call {
         let fields = service.crossOrigin.fields(of: head) + TraceParent.fields(of: head)
         let head = head.shortened(to: fields)

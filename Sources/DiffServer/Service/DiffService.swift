@@ -368,7 +368,7 @@ package final class DiffService: Service {
     package func sweep() {
         table.answers.release()
         store.sweep()
-        metrics.turn()
+        metrics.rotate()
         source?.sweep()
         guard let action = outage.withLock({ $0.tick(after: storeSilence) }) else { return }
         let isEnd = action == .dismiss

@@ -18,8 +18,8 @@ struct Acceptance: Sendable {
     private func rating(of type: String) -> (weight: Int, exactness: Int, order: Int) {
         let family = type.prefix { $0 != "/" } + "/*"
         for (exactness, name) in [(2, type), (1, String(family)), (0, "*/*")] {
-            guard let place = ranges.firstIndex(where: { $0.value == name }) else { continue }
-            return (ranges[place].weight, exactness, -place)
+            guard let index = ranges.firstIndex(where: { $0.value == name }) else { continue }
+            return (ranges[index].weight, exactness, -index)
         }
         return (0, 0, 0)
     }

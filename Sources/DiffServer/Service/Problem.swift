@@ -131,11 +131,11 @@ extension Problem {
     /// One line for an operator.
     package var summary: String {
         guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
-        let place = first.detail == detail ? ", at \(first.pointer)" : " (\(first.pointer): \(first.detail))"
-        return detail + place
+        let rest = first.detail == detail ? ", at \(first.pointer)" : " (\(first.pointer): \(first.detail))"
+        return detail + rest
     }
 
-    /// The same, with the id of the element and the byte of the first place.
+    /// The same, with the id of the element and the byte of the first error.
     package var locatedSummary: String {
         let id = errors.first?.elementID.map { ", id \"\($0)\"" }
         let byte = errors.first?.offset.map { ", byte \($0)" }

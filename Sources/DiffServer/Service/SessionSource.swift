@@ -5,7 +5,7 @@ import SnapshotKit
 
 /// The source of sessions that fetch themselves (CONTRACT §11).
 package protocol SessionSource: AnyObject, Sendable {
-    /// The session, if the file of lists names it. Asked once for each request: it has to be searched for.
+    /// The session, if the file of lists names it. It is searched for; a write asks once, a read without a key twice.
     func list(of name: String) -> (any ListedSession)?
     /// The session that is fetched from a URL; nil if none is, or only by a pattern of names.
     func name(ofSource url: String) -> String?

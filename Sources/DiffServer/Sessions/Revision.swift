@@ -18,7 +18,7 @@ public struct Revision: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Reads `[0-9]+-[0-9a-f]{16}`, optionally with `~` and a place; nil for anything else.
+    /// Reads `[0-9]+-[0-9a-f]{16}`, optionally with `~` and a position; nil for anything else.
     public init?(_ text: some StringProtocol) {
         let separator = text.utf8.firstIndex(of: UInt8(ascii: "~"))
         let parts = text.utf8[..<(separator ?? text.endIndex)]

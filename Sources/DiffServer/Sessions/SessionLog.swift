@@ -54,7 +54,7 @@ public struct LogCommit: Sendable {
     public let removed: [UInt64]
     public let session: Session
 
-    /// Replaces `before` by `next`, under a new version. The history has room for so many revisions.
+    /// Replaces `before` by `next`, under a new version. The history has room for this many revisions.
     public init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
         self.id = id
         let version = UInt64.random(in: 1 ... .max)

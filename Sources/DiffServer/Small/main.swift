@@ -1,4 +1,4 @@
-// The executable `diffserver-small`, which is there to be seen: sessions in memory, and lists that somebody posts.
+// The executable `diffserver-small`, a minimal server to read: sessions in memory, and lists that are posted.
 
 import DiffCommand
 

@@ -30,7 +30,7 @@ public final class PendingWrites: Sendable {
         var newest: Session?
         var entered = 0
         var left = 0
-        var waiting: [(place: Int, resume: @Sendable () -> Void)] = []
+        var waiting: [(position: Int, resume: @Sendable () -> Void)] = []
 
         var isTaken = false
         /// Gets the turn first: it loads what another process has written.
@@ -149,7 +149,7 @@ public final class PendingWrites: Sendable {
             guard let queue = queues[name] else { return [] }
             queue.left += 1
             if case .failure = result { queue.newest = nil } else { queue.failures = 0 }
-            let ready = queue.waiting.prefix { $0.place <= queue.left }.map(\.resume)
+            let ready = queue.waiting.prefix { $0.position <= queue.left }.map(\.resume)
             queue.waiting.removeFirst(ready.count)
             if queue.isOver { queues[name] = nil }
             return ready

@@ -64,10 +64,10 @@ public struct FirstNames: Sendable {
     /// Inserts a name if it is among the first and not yet there.
     public mutating func insert(_ name: String) {
         guard wants(name) else { return }
-        let place = found.indices.partitionPoint { found[$0] < name }
-        if place < found.count, found[place] == name { return }
+        let index = found.indices.partitionPoint { found[$0] < name }
+        if index < found.count, found[index] == name { return }
         if found.count > range.limit { found.removeLast() }
-        found.insert(name, at: place)
+        found.insert(name, at: index)
     }
 }
 
@@ -83,9 +83,9 @@ struct SlotArray {
             free.append(slots.count)
             slots.append(nil)
         }
-        let place = free.removeLast()
-        slot.recency.index = UInt32(place)
-        slots[place] = .passUnretained(slot)
+        let index = free.removeLast()
+        slot.recency.index = UInt32(index)
+        slots[index] = .passUnretained(slot)
     }
 
     mutating func remove(_ slot: SessionSlot) {
@@ -94,9 +94,9 @@ struct SlotArray {
     }
 
     /// Up to `count` slots from an index on; nil beyond the end.
-    func slots(from place: Int, _ count: Int) -> [SessionSlot]? {
-        guard place < slots.count else { return nil }
-        return slots[place..<min(place + count, slots.count)].compactMap { $0?.takeUnretainedValue() }
+    func slots(from index: Int, _ count: Int) -> [SessionSlot]? {
+        guard index < slots.count else { return nil }
+        return slots[index..<min(index + count, slots.count)].compactMap { $0?.takeUnretainedValue() }
     }
 }
 
@@ -104,12 +104,12 @@ extension SessionTable {
     /// Looks at 1,024 slots at a time under the lock, for 0.1 ms; then uses the findings without it.
     func eachStride<Found>(_ look: (inout Registry, [SessionSlot]) -> Found, then use: (Found) -> Void) {
         let stride = 1024
-        var place = 0
+        var index = 0
         while let found = registry.withLock({ registry in
-            registry.slotArray.slots(from: place, stride).map { look(&registry, $0) }
+            registry.slotArray.slots(from: index, stride).map { look(&registry, $0) }
         }) {
             use(found)
-            place += stride
+            index += stride
         }
     }
 

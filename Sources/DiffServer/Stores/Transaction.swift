@@ -29,7 +29,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
     /// The result of a step.
     private enum Attempt {
         case end(Result<Done, TransactionFailure>)
-        /// Another write came first. If it was another process's, the queued one `isOvertaken` and keeps its place.
+        /// Another write came first. If it was another process's, the queued one `isOvertaken` and keeps its position.
         case conflict(isOvertaken: Bool)
         /// A store or a worker continues later, on its own thread.
         case waiting(Continuation)
@@ -133,7 +133,7 @@ public struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Not by `after`, and neither is `swap` below: its closure would be allocated even if the store answers at once.
+    /// Does not use `after`, nor does `swap` below: its closure would be allocated even when the store answers at once.
     private func load(again: Bool, isFetched: Bool = false) -> Attempt {
         switch store.load(session, again: again, on: context.executor) {
         case .done(let result): loaded(result, isFetched)

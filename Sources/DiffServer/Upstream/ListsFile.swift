@@ -13,7 +13,7 @@ package struct ListsFile: Sendable {
     package static let maxBytes = 1 << 20
 
     /// - Parameter secret: looks up what a value `env:NAME` or `file:PATH` names; nil if that is not there, or empty.
-    package init(json: [UInt8], secret: @escaping (SecretPlace) -> String?) throws(ListsFileError) {
+    package init(json: [UInt8], secret: @escaping (SecretSource) -> String?) throws(ListsFileError) {
         var reader = ListsFileParser(secret: secret)
         lists = try reader.read(json)
         secretFiles = reader.secretFiles
@@ -32,7 +32,7 @@ package struct ListsFile: Sendable {
 }
 
 /// Where a secret is that a file of lists only names.
-package enum SecretPlace {
+package enum SecretSource {
     case variable(String), file(String)
 }
 
@@ -220,16 +220,16 @@ package struct ListsFileError: Error, Equatable {
     /// Faults beyond this are dropped.
     static let maxFaults = 1_000
 
-    /// - Parameter places: byte offsets and messages, in any order; at least one.
-    init(_ places: [(offset: Int, message: String)], in text: [UInt8]) {
-        precondition(!places.isEmpty, "there is no fault to report")
-        let inOrder = places.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
+    /// - Parameter found: byte offsets and messages, in any order; at least one.
+    init(_ found: [(offset: Int, message: String)], in text: [UInt8]) {
+        precondition(!found.isEmpty, "there is no fault to report")
+        let inOrder = found.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
         var (position, at) = (TextPosition(), 0)
-        faults = inOrder.prefix(Self.maxFaults).map { place in
-            let end = max(at, min(place.element.offset, text.count))
+        faults = inOrder.prefix(Self.maxFaults).map { fault in
+            let end = max(at, min(fault.element.offset, text.count))
             position.advance(over: text[at..<end])
             at = end
-            return Fault(position: position, message: Self.printable(place.element.message))
+            return Fault(position: position, message: Self.printable(fault.element.message))
         }
     }
 

@@ -1,7 +1,7 @@
 // How a name is matched. Literals and segments alternate, and no segment contains a colon. After a segment, the first
 // occurrence of the next literal is taken. That suffices: if a later occurrence matched, the text between the two,
-// which has no colon, could equally belong to the segment after it. (A literal with a colon fits in one place only, at
-// the next colon.) So there is no backtracking, whatever name a client sends.
+// which has no colon, could equally belong to the segment after it. (A literal with a colon fits only at the
+// next colon.) So there is no backtracking, whatever name a client sends.
 
 import DiffSessions
 

@@ -64,10 +64,10 @@ final class Outages: Sendable {
     }
 
     func omitted(_ warnings: [StateWarning], in session: SourceName, of list: String) {
-        let places = warnings.filter { $0.code != "no-group" }.map(\.pointer)
-        note(.omissions, isSo: !places.isEmpty, in: session, of: list) {
-            let others = places.count > 1 ? ", and \(places.count - 1) more" : ""
-            return "list source repeats ids, or lacks them: left out what is at \(places[0])\(others)"
+        let pointers = warnings.filter { $0.code != "no-group" }.map(\.pointer)
+        note(.omissions, isSo: !pointers.isEmpty, in: session, of: list) {
+            let others = pointers.count > 1 ? ", and \(pointers.count - 1) more" : ""
+            return "list source repeats ids, or lacks them: left out what is at \(pointers[0])\(others)"
         }
     }
 

@@ -116,7 +116,7 @@ public final class EventLoop: WorkExecutor {
     /// Whether the loop has been told to end. From any thread.
     var isEnding: Bool { isStopping.load(ordering: .relaxed) }
 
-    /// Makes the loop turn once more. From any thread.
+    /// Starts another iteration of the loop. From any thread.
     func wake() { poller.wake() }
 }
 
@@ -184,7 +184,7 @@ extension EventLoop {
         } while jobs.withLock { $0 != nil }
     }
 
-    /// One turn. A test supplies the clock and the events.
+    /// One iteration. A test supplies the clock and the events.
     func iterate(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = { .now }) {
         iterationCount.store(iterations &+ 1, ordering: .relaxed)
         confined.now = now

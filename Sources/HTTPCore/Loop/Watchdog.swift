@@ -2,7 +2,7 @@ import CDiffSystem
 import DiffClock
 
 /// Finds loops that are stuck in endless work, or on a lock that is never released: only a new process helps. A thread
-/// wakes each loop now and then and checks that it turns. It takes no lock that a loop holds while it works.
+/// wakes each loop now and then and checks that it runs. It takes no lock that a loop holds while it works.
 ///
 /// Time in which the watchdog itself did not run does not count, nor does time in which the loop was ready but had no
 /// processor: a process that was stopped or starved is not stuck, and a restart would only delay it further.

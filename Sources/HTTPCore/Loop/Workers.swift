@@ -70,7 +70,7 @@ public final class Workers: Sendable {
 
 /// A dedicated thread, for loops, workers, and whatever else runs permanently.
 ///
-/// Not a thread of Dispatch: its pool for serial queues has at most 255, so the 256th loop would never turn; its pools
+/// Not a thread of Dispatch: its pool for serial queues has at most 255, so the 256th loop would never run; its pools
 /// for global and concurrent queues are monitored through `/proc`, and trap when no descriptor is left for that.
 public enum SystemThread {
     /// Starts a thread that ends with `body`. Signals that end the process are not for it, but for the thread that

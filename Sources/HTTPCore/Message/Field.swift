@@ -143,7 +143,7 @@ public struct Preference: Sendable, Hashable {
         list.first { values.contains($0.value) }?.weight ?? list.first { $0.value == "*" }?.weight
     }
 
-    /// `0`, `0.5`, `1.000`: up to three decimal places.
+    /// `0`, `0.5`, `1.000`: up to three decimals.
     private static func thousandths(_ text: Substring) -> Int? {
         let octets = Array(text.utf8)
         guard let first = octets.first, first.isDigit, octets.count <= 5,

@@ -1,6 +1,6 @@
 import CDiffSystem
 
-/// A connection to another server, plain or TLS. Stays open until one side closes it, whether or not anybody holds it.
+/// A connection to another server, plain or TLS. Stays open until one side closes it, even if nothing refers to it.
 ///
 /// Confined to its loop: every call is made there, and so is every call of a handler, never from within a call of the
 /// owner. Everything sent in one iteration of the loop leaves at its end. A name's addresses are tried one after the

@@ -63,7 +63,7 @@ struct RouteTable: Sendable {
     private var bounds: [(end: Int, sharedWithPrevious: Int)] = []
     private var resources: [Resource] = []
     /// The first pattern, and its start, that can match a path with this first octet; an escape may stand for any.
-    private var starts: [(index: Int, place: Int)] = []
+    private var starts: [(index: Int, start: Int)] = []
 
     private static let parameter: UInt8 = 0xFF
 

@@ -71,7 +71,7 @@ final class PeerConnections: Sendable {
 
     fileprivate func release(_ network: PeerNetwork, isServed: Bool) {
         counts.withLock { counts in
-            guard var count = counts[network] else { preconditionFailure("a slot that nobody took") }
+            guard var count = counts[network] else { preconditionFailure("a permit that nobody took") }
             if isServed { count.served -= 1 } else { count.refused -= 1 }
             counts[network] = count.served + count.refused > 0 ? count : nil
         }

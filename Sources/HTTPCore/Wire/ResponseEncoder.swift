@@ -160,8 +160,8 @@ final class OutputBuffer {
             if digits < 19 { power *= 10 }
         }
         var rest = number
-        for place in (count..<count + digits).reversed() {
-            base.storeBytes(of: UInt8(truncatingIfNeeded: rest % 10) &+ 0x30, toByteOffset: place, as: UInt8.self)
+        for offset in (count..<count + digits).reversed() {
+            base.storeBytes(of: UInt8(truncatingIfNeeded: rest % 10) &+ 0x30, toByteOffset: offset, as: UInt8.self)
             rest /= 10
         }
         count += digits

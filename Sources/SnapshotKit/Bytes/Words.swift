@@ -11,7 +11,7 @@
     import Darwin
 #endif
 
-/// A byte repeated in all eight places of a word.
+/// A byte repeated in all eight bytes of a word.
 @inline(__always)
 func splat(_ byte: UInt8) -> UInt64 { UInt64(byte) &* 0x0101_0101_0101_0101 }
 
@@ -87,13 +87,13 @@ package func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ 
     Int(memcmp(one, other, count))
 }
 
-/// The first place of a byte from an address on. There must be one. O(result).
-func place(of byte: UInt8, from start: UnsafeRawPointer) -> UnsafeRawPointer {
+/// The address of the first such byte from an address on. There must be one. O(result).
+func address(of byte: UInt8, from start: UnsafeRawPointer) -> UnsafeRawPointer {
     UnsafeRawPointer(memchr(start, Int32(byte), 1 << 40)!)
 }
 
-/// The first place of a byte in a run, if there is one. O(result).
-func place(of byte: UInt8, in run: Range<UnsafeRawPointer>) -> UnsafeRawPointer? {
+/// The address of the first such byte in a run, if there is one. O(result).
+func address(of byte: UInt8, in run: Range<UnsafeRawPointer>) -> UnsafeRawPointer? {
     memchr(run.lowerBound, Int32(byte), run.count).map { UnsafeRawPointer($0) }
 }
 

@@ -61,7 +61,7 @@ extension Columns {
                 let end = open.last.map { nodes[$0].end } ?? section.endItem
                 guard Int(node.section) == index, Int(node.parent) == open.last ?? -1, Int(node.level) == open.count,
                     Int(node.end) > item, node.end <= end
-                else { return "the place of item \(item)" }
+                else { return "the position of item \(item)" }
                 open.append(item)
             }
         }

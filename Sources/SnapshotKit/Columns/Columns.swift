@@ -60,7 +60,7 @@ extension IdentifiedRecord {
     }
 }
 
-/// One item: its id, and its place in the structure.
+/// One item: its id, and its position in the structure.
 package struct Node: IdentifiedRecord {
     /// Where the text of the id starts, after its quote.
     package var idStart: UInt32 = 0
@@ -197,7 +197,7 @@ struct Fingerprint: Equatable {
     }
 }
 
-/// How and where the top-level items were read: at equal places, the same bytes mean the same.
+/// How and where the top-level items were read: with equal settings, the same bytes mean the same.
 package struct ParseSettings: Sendable, Equatable {
     /// How many levels of arrays and objects an item may have, by the limits it was read with.
     var room: Int
@@ -209,7 +209,7 @@ package struct ParseSettings: Sendable, Equatable {
     /// Whether the value at `groupAt` was no group in some rows: readers of later documents are warned of them as well.
     var hasUnusableGroups = false
 
-    /// The place of a state that was not read from one document.
+    /// Those of a state that was not read from one document.
     static let nowhere = ParseSettings(room: .max)
 }
 
@@ -232,7 +232,7 @@ package final class Columns: Sendable {
     /// How many leading items are not rows: ancestors of a window's first row that lie outside it.
     let contextAncestors: Int
     let settings: ParseSettings
-    /// The item at each place of the document read, if rows were put into sections in another order; else empty.
+    /// The item at each position of the document read, if rows were put into sections in another order; else empty.
     let documentOrder: [UInt32]
     /// Whether no item is nested and no id was written with escapes, so that in a state as read, starts of ids ascend.
     let isFlat: Bool
@@ -405,9 +405,9 @@ extension Columns {
                 var inside: Int?
                 if node.flags.contains(.hasContent), long[item] == nil {
                     let content = view.content(ofItem: item)
-                    if let place = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
-                        payloads[item].setContent(place.lowerBound, place.count)
-                        if keepsAll { inside = view.idOffset(inContentOf: item).map { place.lowerBound + $0 } }
+                    if let range = buffer.append(writing: { $0.append(content, keeping: kept.items) }) {
+                        payloads[item].setContent(range.lowerBound, range.count)
+                        if keepsAll { inside = view.idOffset(inContentOf: item).map { range.lowerBound + $0 } }
                     } else {
                         payloads[item].setContent(0, 0)
                         nodes[item].flags.remove(.hasContent)

@@ -364,7 +364,7 @@ extension ColumnsBuilder {
     /// in none of the runs).
     private mutating func hasStructure(of known: Columns, reusing runs: [SharedRuns.Run], in text: TextView) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
-            runs.allSatisfy({ $0.isInPlace })
+            runs.allSatisfy({ $0.keepsIndexes })
         else { return false }
         return known.withView { view in
             let isSame = runs.allOthers(of: nodes.count) { item in

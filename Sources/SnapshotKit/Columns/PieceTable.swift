@@ -77,8 +77,8 @@ package struct PieceTable {
 
     // MARK: Contents
 
-    /// Sets the place of each content that may not be the source's, given that and its length.
-    mutating func placeContents(_ body: (UInt32, Int) -> UInt32) {
+    /// Sets the start of each content that may not be the source's, given that and its length.
+    mutating func setContentStarts(_ body: (UInt32, Int) -> UInt32) {
         list.start = body(list.start, Int(list.count))
         for index in sections.indices {
             sections[index].contentStart = body(sections[index].contentStart, Int(sections[index].contentCount))
@@ -193,7 +193,7 @@ package struct PieceTable {
         }
         if builder.showsAnything { builder.payloads = copied(payloads, source.payloads, orElse: Payload()) }
         builder.sections = sections
-        builder.outline(from: unmoved(builder.nodes, in: source))
+        builder.outline(from: keptPrefixCount(builder.nodes, in: source))
         return builder
     }
 
@@ -220,7 +220,7 @@ package struct PieceTable {
     }
 
     /// How many leading items have the same sections and indexes in both states, in whole subtrees.
-    private func unmoved(_ nodes: [Node], in source: ColumnsView) -> Int {
+    private func keptPrefixCount(_ nodes: [Node], in source: ColumnsView) -> Int {
         guard source.allVisible else { return 0 }
         var count = pieces.first { !$0.isUnmoved }?.first ?? itemCount
         if let (section, old) = zip(sections, source.sections).first(where: { $0.endItem != $1.endItem }) {

@@ -17,7 +17,7 @@ public final class SharedRuns: Sendable {
         package var count: Int
 
         @inline(__always)
-        package var isInPlace: Bool { old == new }
+        package var keepsIndexes: Bool { old == new }
 
         package init(old: Int, new: Int, count: Int) { (self.old, self.new, self.count) = (old, new, count) }
     }
@@ -55,7 +55,7 @@ public final class SharedRuns: Sendable {
     /// The runs of `reversed`.
     var reversedRuns: some Sequence<Run> { runsByOld.lazy.map { Run(old: $0.new, new: $0.old, count: $0.count) } }
 
-    /// The items that two states have at the same indexes with the same bytes, up to the first whose id or place
+    /// The items that two states have at the same indexes with the same bytes, up to the first whose id or position
     /// differs; all items if the states are the same one. O(n).
     convenience init(comparing old: ColumnsView, _ new: ColumnsView) {
         let isSame = old.columns === new.columns
@@ -70,7 +70,7 @@ public final class SharedRuns: Sendable {
         guard old.hasAllChildren, new.hasAllChildren else { return [] }
         let limit = min(old.nodes.count, new.nodes.count)
         var item = 0
-        while item < limit, Node.haveSamePlace(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item),
+        while item < limit, Node.haveSameFields(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item),
             old.nodes[item].hasSameID(as: new.nodes[item], old.text, new.text)
         {
             if old.hasSameBytes(item, as: new, item) { runs.append(joining: Run(old: item, new: item, count: 1)) }
@@ -107,7 +107,7 @@ extension [SharedRuns.Run] {
     var start: Int {
         var start = 0
         for run in self {
-            guard run.isInPlace, run.new == start else { break }
+            guard run.keepsIndexes, run.new == start else { break }
             start += run.count
         }
         return start
@@ -201,7 +201,7 @@ extension ColumnsView {
 extension Node {
     /// Whether two nodes are the same except for where the text of their ids is: all fields after the first, as words.
     @inline(__always)
-    fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
+    fileprivate static func haveSameFields(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
         let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
         return (load64(left) ^ load64(right)) | (load64(left + 8) ^ load64(right + 8))
             | (load32(left + 16) ^ load32(right + 16)) == 0

@@ -28,7 +28,7 @@ package struct TextRope: Sendable {
         return other.bytes.withUnsafeBufferPointer { $0.baseAddress } == start ? bytes.capacity : 0
     }
 
-    /// Whether so many more bytes belong into a chunk of their own.
+    /// Whether this many more bytes deserve a chunk of their own.
     static func keepsApart(_ count: Int) -> Bool { count > RopeTail.maxJoined }
 
     /// Whether the next state should copy what it needs rather than refer to all of this.
@@ -43,7 +43,7 @@ package struct TextRope: Sendable {
         return text
     }
 
-    /// Bytes of a value from which it is no longer copied into a text, but a chunk itself.
+    /// Bytes from which a value is no longer copied into a text, but becomes a chunk of its own.
     static let longValue = 1 << 16
 
     /// The text with a value as the next chunk. O(chunks).

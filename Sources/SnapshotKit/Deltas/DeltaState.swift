@@ -24,7 +24,7 @@ struct DeltaState {
     consuming func finished() -> (TextRope, PieceTable)? {
         guard tail.count > 0 else { return (source.columns.text, pieceTable) }
         var count = tail.count
-        pieceTable.placeContents { offset, length in
+        pieceTable.setContentStarts { offset, length in
             if patched.contains(offset) { count += length + 1 }
             return offset
         }
@@ -32,7 +32,7 @@ struct DeltaState {
         var texts = TokenBuffer(base: tail.start, capacity: count)
         tail.bytes.withUnsafeBytes { tail in
             _ = texts.append(tail)
-            pieceTable.placeContents { offset, count in
+            pieceTable.setContentStarts { offset, count in
                 guard patched.contains(offset) else { return offset }
                 let start = texts.end
                 patched.write(offset, count: count) { _ = texts.append(bytes(at: $0, $1, tail)) }
@@ -341,8 +341,8 @@ private struct PatchedContents {
 
     var lowest: Int { Int(UInt32.max) + 1 - patches.count }
 
-    /// Notes a content, and returns its address: so many bytes from the start of an older one, which may be one of
-    /// these, the new ones in the middle, and so many from its end.
+    /// Notes a content, and returns its address: this many bytes from the start of an older one, which may be one of
+    /// these, the new ones in the middle, and this many from its end.
     mutating func append(_ old: Range<Int>, start: Int, _ middle: Range<Int>, end: Int) -> Range<Int> {
         let number = { (value: Int) in UInt32(truncatingIfNeeded: value) }
         patches.append(

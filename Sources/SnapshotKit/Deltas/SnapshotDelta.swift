@@ -2,8 +2,8 @@
 // that of the change. It restores the exact bytes: the document is the same, not only equal.
 //
 // Layout: a byte of flags, the list's own content if they say so, the numbers of sections and of items, instructions
-// for all sections, then for all items. Numbers are LEB128; places in the source are distances from the end of the last
-// reference.
+// for all sections, then for all items. Numbers are LEB128; positions in the source are distances from the end of the
+// last reference.
 
 /// Instructions that turn one state into another.
 public struct SnapshotDelta: Sendable, Equatable {

@@ -63,7 +63,7 @@ extension JSONPatch {
 
     private mutating func operation(_ name: StaticString, _ rest: StaticString) {
         begin(name)
-        writer.append(place, from: 0)
+        writer.append(path, from: 0)
         writer.append(rest)
     }
 
@@ -80,7 +80,7 @@ extension JSONPatch {
     /// A value and, for an object, the range of its members in `before` or `after`.
     private typealias Value = (text: Bytes, members: Range<Int>)
 
-    /// Writes the operations between two values at the place: inside it or the whole, whichever is smaller. Anything if
+    /// Writes the operations between two values at the path: inside it or the whole, whichever is smaller. Anything if
     /// all text gets longer than `limit`: then the caller withdraws it.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
         guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
@@ -88,7 +88,7 @@ extension JSONPatch {
             return
         }
         let start = writer.count
-        let operation = place.count + #"{"op":"replace","path":"","value":}"#.utf8.count
+        let operation = path.count + #"{"op":"replace","path":"","value":}"#.utf8.count
         let whole = start + (writer.needsComma ? 1 : 0) + operation + new.text.count
         patchMembers(old.members, new.members, limit: min(limit, whole))
         if writer.count > whole {

@@ -2,7 +2,7 @@
 //
 // The arrays are that of the sections and each `items` array. The target is walked from the top down, each array from
 // its start: an element that stays is passed, a new one is added (with those of its descendants that are new too), and
-// one that was elsewhere is moved here. So when an element is placed, everything above it is in its final place, and no
+// one that was elsewhere is moved here. So when an element is put, everything above it is at its final position, and no
 // element is ever moved into itself. Elements that are gone stay where they are until everything that survives has left
 // them; then the topmost of them are removed.
 //
@@ -12,7 +12,7 @@ extension ChangesetView {
     func writeJSONPatch(into writer: inout JSONWriter) {
         writer.append("[")
         var patch = JSONPatch(self, exchange(&writer, with: JSONWriter(capacity: 0)))
-        patch.placeAll()
+        patch.putAll()
         patch.removeAll()
         patch.updateAll()
         patch.writer.append("]")
@@ -24,7 +24,7 @@ extension ChangesetView {
 struct JSONPatch {
     let changeset: ChangesetView
     var writer: JSONWriter
-    var place = JSONWriter()
+    var path = JSONWriter()
     /// The members of the two contents that are being compared.
     var before = JSONMembers()
     var after = JSONMembers()
@@ -97,13 +97,13 @@ struct JSONPatch {
             stays: kept.reversed(), removals: removals.map(\.offset), oldCount: removals.count + kept.count)
     }
 
-    // MARK: Placing
+    // MARK: Adding and moving
 
-    mutating func placeAll() {
-        if !trackers.isEmpty { placeChildren(of: ColumnsTree.root) }
+    mutating func putAll() {
+        if !trackers.isEmpty { putChildren(of: ColumnsTree.root) }
     }
 
-    private mutating func placeChildren(of array: Int) {
+    private mutating func putChildren(of array: Int) {
         let children = newTree.children(of: array)
         if trackers[array] != nil {
             let isAddedWithParent = !hadArray(array)
@@ -114,9 +114,9 @@ struct JSONPatch {
                 appendInsertions(below: array)
                 writer.append("]}")
             }
-            for child in children { place(child, in: array, isAddedWithParent: isAddedWithParent) }
+            for child in children { put(child, in: array, isAddedWithParent: isAddedWithParent) }
         }
-        for child in children where newTree.hasArray(child) { placeChildren(of: child) }
+        for child in children where newTree.hasArray(child) { putChildren(of: child) }
     }
 
     private mutating func appendInsertions(below vertex: Int) {
@@ -126,13 +126,13 @@ struct JSONPatch {
         }
     }
 
-    private mutating func place(_ vertex: Int, in array: Int, isAddedWithParent: Bool) {
+    private mutating func put(_ vertex: Int, in array: Int, isAddedWithParent: Bool) {
         if stays[vertex] {
             trackers[array]!.pass()
         } else if oldOfNew[vertex] >= 0 {
             move(vertex, to: array)
         } else {
-            let index = trackers[array]!.place()
+            let index = trackers[array]!.put()
             if isAddedWithParent { return }
             begin("add")
             appendPath(toArray: array)
@@ -165,7 +165,7 @@ struct JSONPatch {
         let fromEnd = writer.count
         writer.append("\",\"path\":\"")
         let pathStart = writer.count
-        let index = trackers[array]!.place()
+        let index = trackers[array]!.put()
         appendPath(toArray: array)
         writer.emit("/", index)
         if writer.written.isPath(at: pathStart, below: listStart..<fromEnd) {
@@ -242,16 +242,16 @@ extension JSONPatch {
     mutating func goTo(_ vertex: Int) {
         let start = writer.count
         if vertex != ColumnsTree.root { appendPath(to: vertex) }
-        place.truncate(to: 0)
-        place.append(writer, from: start)
+        path.truncate(to: 0)
+        path.append(writer, from: start)
         writer.truncate(to: start)
     }
 
     mutating func inside(_ name: (inout JSONWriter) -> Void, _ body: (inout JSONPatch) -> Void) {
-        let length = place.count
-        name(&place)
+        let length = path.count
+        name(&path)
         body(&self)
-        place.truncate(to: length)
+        path.truncate(to: length)
     }
 
     private mutating func appendPath(toArray array: Int) {
@@ -260,11 +260,11 @@ extension JSONPatch {
         writer.append("/items")
     }
 
-    /// The path of an element of the new document that has already been placed.
+    /// The path of an element of the new document that has already been put.
     private mutating func appendPath(to vertex: Int) {
         let (array, ordinal) = (newTree.parent(of: vertex), newOrdinals[vertex])
         let tracker = trackers[array]
-        if let tracker, ordinal >= tracker.placed, !stays[vertex], oldOfNew[vertex] >= 0 {
+        if let tracker, ordinal >= tracker.next, !stays[vertex], oldOfNew[vertex] >= 0 {
             return appendPath(toOld: oldOfNew[vertex])
         }
         appendPath(toArray: array)

@@ -1,21 +1,21 @@
 // Operations on ids, applied in order. Sections are inserted before items move into them, and removed after items have
 // moved out, so an item that changes sections is one move. Each list runs from its end to its start: whatever `before`
-// names is in its final place.
+// names is at its final position.
 
 extension ChangesetView {
     func writeKeyed(into writer: inout JSONWriter) {
         writer.append("[")
         // Most changes are of one kind; others are not searched for.
-        let (places, removes) = (change.counts.insertions + change.counts.moves > 0, change.counts.deletions > 0)
-        if places { placeSections(&writer) }
+        let (puts, removes) = (change.counts.insertions + change.counts.moves > 0, change.counts.deletions > 0)
+        if puts { putSections(&writer) }
         if removes { removeRows(&writer) }
-        if places { placeRows(&writer) }
+        if puts { putRows(&writer) }
         if removes { removeSections(&writer) }
         if change.counts.updates > 0 { updateAll(&writer) }
         writer.append("]")
     }
 
-    private func placeSections(_ writer: inout JSONWriter) {
+    private func putSections(_ writer: inout JSONWriter) {
         for section in new.sections.indices.reversed() where !stays(section: section) {
             writer.separate()
             if isNew(section: section) {
@@ -44,11 +44,11 @@ extension ChangesetView {
         }
     }
 
-    private func placeRows(_ writer: inout JSONWriter) {
+    private func putRows(_ writer: inout JSONWriter) {
         for section in new.sections.indices {
             let rows = new.rows(ofSection: section)
             var end = rows.upperBound
-            while let last = lastToPlace(in: rows.lowerBound..<end) {
+            while let last = lastToPut(in: rows.lowerBound..<end) {
                 end = last + 1
                 // The last row, or all adjacent new ones that end with it.
                 var start = end - 1
@@ -70,7 +70,7 @@ extension ChangesetView {
     }
 
     /// The last of some rows that does not stay. O(rows after it).
-    private func lastToPlace(in rows: Range<Int>) -> Int? {
+    private func lastToPut(in rows: Range<Int>) -> Int? {
         change.rowChanges.withUnsafeBufferPointer { changes in
             var row = rows.upperBound
             while row > rows.lowerBound, changes[row - 1].contains(.stays) { row -= 1 }

@@ -96,7 +96,7 @@ private struct TextGrowth {
     /// Whether the same in a patch would be longer for sure.
     var isWorthIt: Bool { saved > ",\"append\":{}".utf8.count }
 
-    /// Notes what a value has more than another. Returns false if it is no string that starts with that.
+    /// Records the suffix by which a string extends another; false if it does not.
     mutating func note(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) -> Bool {
         guard old.first == UInt8(ascii: "\""), new.first == UInt8(ascii: "\"") else { return false }
         let rest = JSONString(token: new).rest(behind: JSONString(token: old))

@@ -6,7 +6,7 @@ extension ChangesetView {
         let plan = FlatPlan(self)
         writer.append("[")
         removeRuns(plan, &writer)
-        placeRuns(plan, &writer)
+        putRuns(plan, &writer)
         updateRuns(plan, &writer)
         writer.append("]")
     }
@@ -25,23 +25,23 @@ extension ChangesetView {
         }
     }
 
-    private func placeRuns(_ plan: FlatPlan, _ writer: inout JSONWriter) {
+    private func putRuns(_ plan: FlatPlan, _ writer: inout JSONWriter) {
         var tracker = plan.tracker
         var isInRun = false
         for (index, element) in plan.elements.enumerated() {
             let isNew = plan.oldOfNew[index] < 0
             if isInRun, !isNew { writer.append("]}") }
             if isNew {
-                let place = tracker.place()
+                let position = tracker.put()
                 writer.separate()
-                if !isInRun { writer.emit("{\"op\":\"insert\",\"at\":", place, ",\"rows\":[") }
+                if !isInRun { writer.emit("{\"op\":\"insert\",\"at\":", position, ",\"rows\":[") }
                 append(element, to: &writer)
             } else if plan.stays[index] {
                 tracker.pass()
             } else {
                 writer.separate()
                 writer.emit("{\"op\":\"move\",\"from\":", tracker.leave(Int(plan.oldOfNew[index])))
-                writer.emit(",\"to\":", tracker.place())
+                writer.emit(",\"to\":", tracker.put())
                 if case .row(let row) = element, changesSection(row: row) { append(sectionOfRow: row, to: &writer) }
                 writer.append("}")
             }
@@ -158,10 +158,10 @@ private struct FlatPlan {
 // MARK: - Positions
 //
 // Where is an element while one list is turned into another? The list holds elements in place for good (those that
-// stay, and those placed so far, by final index) and those to remove, where they always were. An element is placed
-// directly behind its final predecessor, so an element to remove is behind everything placed after the last staying
-// element before it. Hence both counts that make up an index are sums: placed elements are counted by final index,
-// removals by old index in a Fenwick tree (Fenwick 1994). O(log n) per question.
+// stay, and those put so far, by final index) and those to remove, where they always were. An element is put directly
+// behind its final predecessor, so an element to remove is behind everything put after the last staying element before
+// it. Hence both counts that make up an index are sums: elements in place are counted by final index, removals by old
+// index in a Fenwick tree (Fenwick 1994). O(log n) per question.
 
 /// Current indexes of one list under splices.
 struct SpliceTracker {
@@ -170,9 +170,9 @@ struct SpliceTracker {
 
     private let stays: [FixedElement]
     private var removals: FenwickTree
-    /// All final indexes below this are in place.
-    private(set) var placed = 0
-    private var staysPlaced = 0
+    /// The next final index; all elements below it are in place.
+    private(set) var next = 0
+    private var staysPassed = 0
 
     /// - Parameter stays: ascending in both numbers.
     init(stays: [FixedElement], removals: some Sequence<Int>, oldCount: Int) {
@@ -181,16 +181,16 @@ struct SpliceTracker {
     }
 
     /// Puts the element of the next final index in place, by an operation or because it stays; returns its index.
-    mutating func place() -> Int {
-        let index = self.index(ofFinal: placed)
-        if staysPlaced < stays.count, stays[staysPlaced].final == placed { staysPlaced += 1 }
-        placed += 1
+    mutating func put() -> Int {
+        let index = self.index(ofFinal: next)
+        if staysPassed < stays.count, stays[staysPassed].final == next { staysPassed += 1 }
+        next += 1
         return index
     }
 
     mutating func pass() {
-        staysPlaced += 1
-        placed += 1
+        staysPassed += 1
+        next += 1
     }
 
     mutating func leave(_ old: Int) -> Int {
@@ -199,17 +199,17 @@ struct SpliceTracker {
         return index
     }
 
-    /// The index of an element that is in place, or of the next one to be placed.
+    /// The index of an element that is in place, or of the next one to be put.
     func index(ofFinal final: Int) -> Int {
         let rank = stays.indices.partitionPoint { stays[$0].final <= final }
-        let before = final <= placed ? final : placed + rank - 1 - staysPlaced
+        let before = final <= next ? final : next + rank - 1 - staysPassed
         return before + (rank == 0 ? 0 : removals.count(below: stays[rank - 1].old))
     }
 
     func index(ofRemoval old: Int) -> Int {
         let rank = stays.indices.partitionPoint { stays[$0].old <= old }
-        let isPassed = rank < stays.count && stays[rank].final <= placed
-        let before = isPassed ? stays[rank].final : placed + max(0, rank - staysPlaced)
+        let isPassed = rank < stays.count && stays[rank].final <= next
+        let before = isPassed ? stays[rank].final : next + max(0, rank - staysPassed)
         return before + removals.count(below: old)
     }
 }
@@ -220,24 +220,24 @@ private struct FenwickTree {
 
     init(count size: Int, ones: some Sequence<Int>) {
         sums = [Int32](repeating: 0, count: size + 1)
-        for place in ones { sums[place + 1] += 1 }
-        for place in 1..<max(size + 1, 1) {
-            let parent = place + place & -place
-            if parent <= size { sums[parent] += sums[place] }
+        for index in ones { sums[index + 1] += 1 }
+        for index in 1..<max(size + 1, 1) {
+            let parent = index + index & -index
+            if parent <= size { sums[parent] += sums[index] }
         }
     }
 
-    mutating func remove(_ place: Int) {
-        var at = place + 1
+    mutating func remove(_ index: Int) {
+        var at = index + 1
         while at < sums.count {
             sums[at] -= 1
             at += at & -at
         }
     }
 
-    func count(below place: Int) -> Int {
+    func count(below index: Int) -> Int {
         var sum = 0
-        var at = min(place, sums.count - 1)
+        var at = min(index, sums.count - 1)
         while at > 0 {
             sum += Int(sums[at])
             at -= at & -at

@@ -156,7 +156,7 @@ public enum EditOperation: String, CaseIterable, Sendable {
     case insert, delete, move, update, reload, reconfigure, expand, collapse, clear
 
     /// Whether the operands are put somewhere, so that an edit may say where.
-    var places: Bool { self == .insert || self == .move }
+    var takesPosition: Bool { self == .insert || self == .move }
 }
 
 /// One edit of a batch, as read. Ids, contents and kinds are ranges of the batch's bytes.
@@ -177,7 +177,7 @@ struct Edit {
     /// Whether the operands were read by a shape.
     var isOfElements = false
     /// Whether it says where the operands are put; the end of all is no more than the default.
-    var isPlaced = false
+    var hasTarget = false
     /// Indexes into the batch: into its nodes or sections for `insert`, its updates for `update`, else its ids.
     var operands = 0..<0
     var destination = Destination.at(.end)
@@ -190,14 +190,14 @@ struct Edit {
         case into(Parent, End)
     }
 
-    /// The siblings to choose from: the first one that exists gives the place.
+    /// The siblings to choose from: the first one that exists gives the position.
     struct Anchors {
         enum Side: String { case before, after }
 
         let side: Side
         /// Indexes into the batch's ids.
         let ids: Range<Int>
-        /// Whether they are a list, in which those that the edit itself places are skipped.
+        /// Whether they are a list, in which those that the edit itself puts are skipped.
         var isList = false
         /// Whether the list ends with null: the end for `before`, the start for `after`.
         var endsOpen = false

@@ -149,8 +149,8 @@ struct EditParser {
         default: note("an edit may have only one of items, sections and elements")
         }
         if !isOfElements { edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end) }
-        edit.isPlaced = [.before, .after, .into].contains { members[$0] != nil }
-        if case .at(.start) = edit.destination { edit.isPlaced = true }
+        edit.hasTarget = [.before, .after, .into].contains { members[$0] != nil }
+        if case .at(.start) = edit.destination { edit.hasTarget = true }
         return edit
     }
 
@@ -314,7 +314,7 @@ struct EditParser {
         _ members: Members, of edit: Edit, depth: Int
     ) throws(JSONError) -> Edit.Destination? {
         let named = [Member.before, .after, .into].filter { members[$0] != nil }
-        guard edit.operation.places else {
+        guard edit.operation.takesPosition else {
             for member in named + [.at] where members[member] != nil {
                 note("only insert and move take a position, not \(edit.operation.rawValue)", at: members[member])
             }

@@ -108,7 +108,7 @@ struct EditedStateWriter {
         guard level >= min(state.limits.maxNesting, StateLimits.none.maxNesting) else { return }
         throw .limitExceeded(
             what: "levels of items", limit: state.limits.maxNesting, actual: level + 1,
-            pointer: state.batch.pointer(toEdit: state.placingEdit(of: vertex)))
+            pointer: state.batch.pointer(toEdit: state.editPutting(vertex)))
     }
 
     /// A section or an item with what edits changed about it.

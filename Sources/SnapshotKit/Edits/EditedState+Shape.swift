@@ -8,7 +8,7 @@
 struct Said {
     var kind: [UInt8]?
     var isExpanded: Bool?
-    var isPlaced = false
+    var isPut = false
 }
 
 extension EditedState {
@@ -88,7 +88,7 @@ extension EditedState {
         follow(said, on: vertex, from: before, at: place, &violations)
     }
 
-    /// Follows the insertion of a vertex of the batch, which is in its place.
+    /// Follows the insertion of a vertex of the batch, which is at its position.
     mutating func followInsertion(of vertex: Int, _ violations: inout Violations) {
         guard reads(vertex) else { return }
         let (node, payload) = record(of: vertex)
@@ -137,11 +137,11 @@ extension EditedState {
             change(vertex) { $0.isCollapsed = !isExpanded }
         }
         // A row whose group has changed goes to the end of that section.
-        if before != nil, !said.isPlaced, isRow(vertex), let group = after.group, group.id.text != old.group?.id.text,
+        if before != nil, !said.isPut, isRow(vertex), let group = after.group, group.id.text != old.group?.id.text,
             case let section = section(of: group), tree.parent(of: vertex) != section
         {
             tree.detach(vertex)
-            self.place(vertex, in: Gap(parent: section))
+            put(vertex, in: Gap(parent: section))
         }
     }
 
@@ -149,7 +149,7 @@ extension EditedState {
 
     /// Whether the edit, an insertion, puts each row into the section of its group.
     var goesByGroup: Bool {
-        !edit.isPlaced && edit.subject == .items && (edit.isOfElements ? elementReader : listReader)?.isGrouped == true
+        !edit.hasTarget && edit.subject == .items && (edit.isOfElements ? elementReader : listReader)?.isGrouped == true
     }
 
     /// The end of the section of a new row's group.
@@ -168,7 +168,7 @@ extension EditedState {
         madeSections += 1
         givenIDs.give(group.id, to: section, .sections)
         change(section) { $0.made = (group.content, nil) }
-        place(section, in: Gap(parent: EditedTree.root))
+        put(section, in: Gap(parent: EditedTree.root))
         return section
     }
 
@@ -182,7 +182,7 @@ extension EditedState {
         let id = id(ofSection: section)
         guard before.group?.id.text != id.text else { return }
         write(value(of: id, section), at: groupAt, into: vertex, place, &violations)
-        follow(Said(isPlaced: true), on: vertex, from: before, at: place, &violations)
+        follow(Said(isPut: true), on: vertex, from: before, at: place, &violations)
     }
 
     /// The value that puts a row into a section: its group if it has nothing else, or its id; nil for `none`.
@@ -294,8 +294,8 @@ extension EditedState {
     }
 }
 
-/// Ids that vertices are given while edits are applied: those of sections that groups make, and of elements that have
-/// them only in their places.
+/// Ids that vertices are given while edits are applied: those of sections that groups make, and of elements whose ids
+/// follow from where they are put.
 struct GivenIDs {
     struct ID {
         let text: [UInt8]

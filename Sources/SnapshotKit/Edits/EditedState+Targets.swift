@@ -28,7 +28,7 @@ extension EditedState {
         }
     }
 
-    /// Where the edit puts its operands, of which `moved` are in the tree; nil if there is no such place, with a
+    /// Where the edit puts its operands, of which `moved` are in the tree; nil if there is no such position, with a
     /// violation noted, or if it is in doubt.
     func target(moved: Set<Int>, _ violations: inout Violations) -> Target? {
         switch edit.destination {

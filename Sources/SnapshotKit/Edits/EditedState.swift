@@ -24,7 +24,7 @@ struct EditedState {
     /// Whether intents were refused because they cost too much, which is reported once.
     var isExhausted = false
     /// The edit that put a vertex where it is.
-    private var placedBy: [Int: Int] = [:]
+    private var putBy: [Int: Int] = [:]
     /// Parents filled since everything was last cleared, so that clearing again costs only those; nil before that.
     private var filledSinceEmptied: [Int]?
     var index = 0
@@ -121,7 +121,7 @@ struct EditedState {
     }
 
     /// The last edit that put a vertex, or one of its ancestors, where it is.
-    func placingEdit(of vertex: Int) -> Int { tree.lineage(of: vertex).compactMap { placedBy[$0] }.max() ?? 0 }
+    func editPutting(_ vertex: Int) -> Int { tree.lineage(of: vertex).compactMap { putBy[$0] }.max() ?? 0 }
 
     // MARK: Ids
 
@@ -175,10 +175,10 @@ struct EditedState {
         current[Int(batch.firsts[vertex - firstNew])] = Int32(truncatingIfNeeded: vertex)
     }
 
-    mutating func place(_ vertex: Int, in gap: Gap) {
+    mutating func put(_ vertex: Int, in gap: Gap) {
         tree.insert(vertex, below: gap.parent, before: gap.next)
         if gap.parent != EditedTree.root { filledSinceEmptied?.append(gap.parent) }
-        placedBy[vertex] = index
+        putBy[vertex] = index
     }
 
     mutating func change(_ vertex: Int, _ body: (inout Override) -> Void) {
@@ -244,7 +244,7 @@ extension EditedState {
     private mutating func insert(_ violations: inout Violations) {
         // Rows may go to the sections of their groups.
         if goesByGroup { return enter(nodes: edit.operands, nil, &violations) }
-        // Without such a place they go anywhere, so that duplicates are found all the same.
+        // Without a target they go anywhere, so that duplicates are found all the same.
         let target = target(moved: [], &violations)
         let gap = target.map(gap) ?? Gap(parent: EditedTree.root)
         if let target, !areElementsRead(below: target.parent, &violations) { return doubts.isOfAll = true }
@@ -264,7 +264,7 @@ extension EditedState {
             noteDuplicate(new, existing, &violations)
         } else {
             enter(new)
-            place(new, in: gap)
+            put(new, in: gap)
             followInsertion(of: new, &violations)
         }
         enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: existing ?? new), &violations)
@@ -288,7 +288,7 @@ extension EditedState {
                 continue
             }
             if let given { givenIDs.give(given, to: new, .items) } else { enter(new) }
-            place(new, in: target)
+            put(new, in: target)
             followInsertion(of: new, &violations)
         }
     }
@@ -311,12 +311,12 @@ extension EditedState {
         for (_, vertex) in operands { tree.detach(vertex) }
         let gap = gap(target)
         for (id, vertex) in operands {
-            place(vertex, in: gap)
+            put(vertex, in: gap)
             sayGroup(of: vertex, at: batch.place(of: id), &violations)
         }
     }
 
-    /// Removes what is below the operands, or below all sections: O(sections) the first time, then O(placed since).
+    /// Removes what is below the operands, or below all sections: O(sections) the first time, then O(put since).
     private mutating func clear(_ violations: inout Violations) {
         if edit.subject != nil { return tree.clear(operands(&violations).map(\.vertex)) }
         tree.clear(filledSinceEmptied ?? tree.children(of: EditedTree.root))

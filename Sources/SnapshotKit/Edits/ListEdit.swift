@@ -22,8 +22,8 @@ public struct ListEdit: Encodable, Sendable {
 
     private init(
         _ operation: String, _ operands: (any Encodable & Sendable)?, as member: String = "items",
-        _ place: Members = [:]
-    ) { members = Members(["op": operation, member: operands]).merging(place) { $1 } }
+        _ destination: Members = [:]
+    ) { members = Members(["op": operation, member: operands]).merging(destination) { $1 } }
 
     private static func beside(_ side: String, _ siblings: (any ListIDs)?) -> Members {
         let ids = siblings?.elementIDs ?? [nil]

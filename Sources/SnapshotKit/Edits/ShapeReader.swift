@@ -57,8 +57,8 @@ final class ShapeReader {
         } else {
             // A section's content has no items anyway.
             fields.faults = reader.violations.reported(in: base).filter { $0.code != "missing-items" }.map {
-                let place = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
-                return Violation(pointer: "", code: $0.code, detail: $0.detail + place)
+                let suffix = $0.pointer.isEmpty ? "" : ", at \"\($0.pointer)\" of the content"
+                return Violation(pointer: "", code: $0.code, detail: $0.detail + suffix)
             }
         }
         return fields

@@ -33,7 +33,7 @@ extension Snapshot {
         try applying(EditBatch(edits, limits: limits), limits: limits)
     }
 
-    /// The state with the items of another one in a section, whose content and place stay: `apply(_:to:)` of Apple's
+    /// The state with the items of another one in a section, whose content and position stay: `apply(_:to:)` of Apple's
     /// data sources. What is in both is the same item. O(items + bytes of the other state).
     ///
     /// - Parameter other: any state, such as the answer of a call of its own; its sections and their contents are left

@@ -4,7 +4,7 @@
 //
 // If the sections' order is another one, a state remembers that of the document (`Columns.documentOrder`), in which
 // `IncrementalParse` walks through it beside the next document. Rows taken over from there stay where they are until
-// their places are known (`TakenRows`), so each is copied once; and they keep their group, so a group's value is read
+// their indexes are known (`TakenRows`), so each is copied once; and they keep their group, so a group's value is read
 // once for each section, not for each row. If a document has the same rows in the same groups, which is most common,
 // not even that: its records are those of the known state, with other offsets (`arrangeAsKnown`).
 
@@ -60,8 +60,8 @@ package struct RowGroups: Sendable {
     /// Calls `body` with the text of a group's id.
     @inline(__always)
     package func withText<Result>(of group: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let place = (group == 0 ? 0 : ends[group - 1])..<ends[group]
-        return texts.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place])) }
+        let range = (group == 0 ? 0 : ends[group - 1])..<ends[group]
+        return texts.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     /// The same without groups that no row belongs to, in the order of their first rows. O(rows).

@@ -61,7 +61,7 @@ extension ColumnsBuilder {
                         let memory = Placement.Memory(
                             nodes: nodes.baseAddress!, payloads: payloads.baseAddress!, order: order.baseAddress!,
                             partners: partners.baseAddress!)
-                        place(documents, by: groups, taken, known, with: &placement, into: memory)
+                        put(documents, by: groups, taken, known, with: &placement, into: memory)
                     }
                     used = count
                 }
@@ -74,26 +74,26 @@ extension ColumnsBuilder {
         if placement.flags.contains(.isCollapsed) { hasCollapsed = true }
         if placement.flags.contains(.escapedID) { isFlat = false }
         // Without it, later documents are read as if nothing were known.
-        if !placement.isInOrder, self.settings.shape.mapping?.element.isInPlace == true { documentOrder = order }
+        if !placement.isInOrder, self.settings.shape.mapping?.element.isVerbatim == true { documentOrder = order }
         return (taken.count == 0 ? [] : Placement.runs(partners), order)
     }
 
-    private func place(
+    private func put(
         _ runs: [SharedRuns.Run], by groups: RowGroups, _ taken: TakenRows, _ known: ColumnsView,
         with placement: inout Placement, into memory: Placement.Memory
     ) {
         var run = 0
-        func placeRuns() {
+        func putRuns() {
             while run < runs.count, runs[run].new == placement.count {
                 placement.append(runs[run], of: known, shiftedBy: taken.shifts[run], into: memory)
                 run += 1
             }
         }
         forEachRow(of: groups) { section, items in
-            placeRuns()
+            putRuns()
             placement.append(items, of: self, to: section, into: memory)
         }
-        placeRuns()
+        putRuns()
     }
 
     /// Calls `body` with each top-level item: its section, and the range of the item and everything below it.
@@ -117,8 +117,8 @@ extension ColumnsBuilder {
 
 /// Puts the items of a document into their sections, one by one.
 private struct Placement {
-    /// Where items go, what they show, the place of each in the order of the document, and the known state's item at
-    /// each place, or -1.
+    /// Where items go, what they show, the index of each in the order of the document, and the known state's item at
+    /// each index, or -1.
     struct Memory {
         let nodes: UnsafeMutablePointer<Node>
         let payloads: UnsafeMutablePointer<Payload>
@@ -136,7 +136,7 @@ private struct Placement {
 
     init(_ next: [UInt32], sectionOfKnown: [UInt32]) { (self.next, self.sectionOfKnown) = (next, sectionOfKnown) }
 
-    /// Places a row that was read, with everything below it.
+    /// Puts in a row that was read, with everything below it.
     mutating func append(_ items: Range<Int>, of builder: ColumnsBuilder, to section: Int, into memory: Memory) {
         for item in items { append(builder.nodes[item], builder.payloads[item], from: item, to: section, into: memory) }
     }
@@ -150,32 +150,32 @@ private struct Placement {
             node.flags.remove(.isHidden)
             payload.shift(by: shift, node.flags)
             flags.formUnion(node.flags)
-            let place = append(node, payload, from: item, to: Int(sectionOfKnown[Int(node.section)]), into: memory)
-            memory.partners[place] = Int32(truncatingIfNeeded: item)
+            let index = append(node, payload, from: item, to: Int(sectionOfKnown[Int(node.section)]), into: memory)
+            memory.partners[index] = Int32(truncatingIfNeeded: item)
         }
     }
 
-    /// Places an item, whose index was `item`, behind the last one of its section; returns where.
+    /// Puts an item, whose index was `item`, behind the last one of its section; returns where.
     @inline(__always)
     @discardableResult
     private mutating func append(
         _ node: Node, _ payload: Payload, from item: Int, to section: Int, into memory: Memory
     ) -> Int {
-        let place = Int(next[section])
+        let index = Int(next[section])
         next[section] &+= 1
         var node = node
         node.section = UInt32(truncatingIfNeeded: section)
-        node.end &+= UInt32(truncatingIfNeeded: place - item)
-        if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: place - item) }
-        (memory.nodes + place).initialize(to: node)
-        (memory.payloads + place).initialize(to: payload)
-        (memory.order + count).initialize(to: UInt32(truncatingIfNeeded: place))
-        isInOrder = isInOrder && place == count
+        node.end &+= UInt32(truncatingIfNeeded: index - item)
+        if node.parent >= 0 { node.parent &+= Int32(truncatingIfNeeded: index - item) }
+        (memory.nodes + index).initialize(to: node)
+        (memory.payloads + index).initialize(to: payload)
+        (memory.order + count).initialize(to: UInt32(truncatingIfNeeded: index))
+        isInOrder = isInOrder && index == count
         count += 1
-        return place
+        return index
     }
 
-    /// Items of two states as runs, given the item of the old one at each place of the new one, or -1.
+    /// Items of two states as runs, given the item of the old one at each index of the new one, or -1.
     static func runs(_ partners: [Int32]) -> [SharedRuns.Run] {
         var runs: [SharedRuns.Run] = []
         for (item, partner) in partners.enumerated() where partner >= 0 {

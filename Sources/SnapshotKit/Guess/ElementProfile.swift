@@ -61,7 +61,7 @@ struct ElementProfile {
     static let sample = 32
     /// The most places whose ids are compared.
     private static let maxIDs = 6
-    /// From so many elements on, two members are sure to tell them apart: with names that say id, and with any names.
+    /// Numbers of elements from which a pair of members is trusted as an id: with names that say id, and with any.
     private static let many = (ids: 20, texts: 100)
     /// The most members of which pairs are tried.
     private static let maxParts = 4
@@ -75,7 +75,7 @@ struct ElementProfile {
     private var isSample = true
     private(set) var combinations: [Combination] = []
     /// The object in each element that holds most of it, with no texts beside it but a kind and times: that of an entry
-    /// in a playlist, of a hit, of a place in a table. Its id is the element's. 0 if there is none.
+    /// in a playlist, of a hit, of a rank in a table. Its id is the element's. 0 if there is none.
     private(set) var subject = 0
 
     /// Profiles the elements of a list, or those of the lists at `inner` in its elements. O(bytes).

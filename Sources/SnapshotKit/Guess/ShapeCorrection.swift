@@ -24,7 +24,7 @@ extension StateDocument {
         let alike = own.map(\.shape).filter { $0.tellsApart(like: shape) }
         guard let reading else { return accepted(alike, limits) ?? accepted(mapping.matched + all, limits) }
         if readings[0].score > own[0].score + 40 { return accepted([all[0]], limits) }
-        // An array has come in an object's place, and its elements have ids, as positions are none.
+        // An array has come in place of an object, and its elements have ids, as positions are none.
         if mapping.element.isMap, likely.hasMemberID { return accepted([likely], limits) }
         if reading.snapshot.hasOtherIDs(than: known, at: mapping.element) { return accepted(mapping.matched, limits) }
         if mapping.element.continuesHead, let coded = own.map(\.shape).first(where: \.hasOneID),
@@ -131,7 +131,7 @@ extension StateShape.FieldMapping {
 }
 
 extension Snapshot {
-    /// Whether most elements that are the same but for their ids have other ones than in another state: what is there
+    /// Whether most elements that are equal apart from their ids have different ones in the known state: what is there
     /// is no id, but a position or a number drawn for each answer. O(bytes).
     fileprivate func hasOtherIDs(than known: Snapshot, at element: StateShape.Element) -> Bool {
         guard !element.isMap, !element.continuesHead, element.idAt != [.root] else { return false }

@@ -69,7 +69,7 @@ private struct LowerCase: Sendable {
     private static func length(_ first: UInt8) -> Int { first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4 }
 }
 
-/// Memory for a text that is made of another; each takes the place of the one before.
+/// Memory for a text that is made of another; each replaces the one before.
 package final class TextRoom {
     private var memory: UnsafeMutableRawPointer?
     private var size = 0

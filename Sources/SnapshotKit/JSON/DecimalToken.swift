@@ -1,6 +1,6 @@
 // Numbers are compared as written: by sign, then by the power of ten of the first non-zero digit, then by the digits
 // from there on. Nothing is expanded or rounded, so 1e999999999 costs no more than its eleven bytes, and two numbers
-// that a binary64 cannot tell apart differ. The power is the written exponent plus a place, and an exponent may have
+// that a binary64 cannot tell apart differ. The power is the written exponent plus a shift, and an exponent may have
 // any number of digits: beyond 18, they are added one by one.
 
 /// A JSON number, compared by its exact value.
@@ -43,10 +43,10 @@ struct DecimalToken {
         }
         // The first digit after the point stands for a tenth.
         let whole = point ?? at
-        let place = first < whole ? whole - first - 1 : whole - first
+        let shift = first < whole ? whole - first - 1 : whole - first
         power =
             at < end
-            ? Power(exponent: UnsafeRawBufferPointer(start: at + 1, count: end - at - 1), plus: place) : .small(place)
+            ? Power(exponent: UnsafeRawBufferPointer(start: at + 1, count: end - at - 1), plus: shift) : .small(shift)
     }
 
     /// Below, at or above zero as one number is below, equal to or above the other.
@@ -95,19 +95,19 @@ struct DecimalToken {
 }
 
 extension DecimalToken.Power {
-    /// The sum of an exponent as written, without its `e`, and the place of the first digit: 0 for units, 1 for tens.
-    fileprivate init(exponent: UnsafeRawBufferPointer, plus place: Int) {
+    /// The sum of an exponent as written, without its `e`, and the shift of the first digit: 0 for units, 1 for tens.
+    fileprivate init(exponent: UnsafeRawBufferPointer, plus shift: Int) {
         let isNegative = exponent.first == UInt8(ascii: "-")
         let hasSign = isNegative || exponent.first == UInt8(ascii: "+")
         let digits = exponent.dropFirst(hasSign ? 1 : 0).drop { $0 == UInt8(ascii: "0") }
         guard digits.count > 18 else {
             let magnitude = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-            self.init(isNegative ? place - magnitude : place + magnitude)
+            self.init(isNegative ? shift - magnitude : shift + magnitude)
             return
         }
-        // A place is far smaller than such an exponent, so the sign stays; and it has at most ten digits.
+        // A shift is far smaller than such an exponent, so the sign stays; and it has at most ten digits.
         var sum = [UInt8](repeating: 0, count: 10) + digits.map { $0 - UInt8(ascii: "0") }
-        var carry = isNegative ? -place : place
+        var carry = isNegative ? -shift : shift
         for index in sum.indices.reversed() where carry != 0 {
             let digit = Int(sum[index]) + carry
             sum[index] = UInt8((digit % 10 + 10) % 10)

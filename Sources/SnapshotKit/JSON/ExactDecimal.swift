@@ -26,16 +26,16 @@ struct ExactDecimal: Equatable {
         let decimal = DecimalToken(token)
         var (whole, fraction) = (Int64(0), Int64(0))
         // The power of its first digit, which is not zero.
-        guard case .small(var place) = decimal.power, place < Self.maxDigits else { return nil }
+        guard case .small(var power) = decimal.power, power < Self.maxDigits else { return nil }
         for digit in decimal.significand {
-            if place >= 0 {
-                whole += Int64(digit) * Self.powers[place]
-            } else if place >= -Self.maxDigits {
-                fraction += Int64(digit) * Self.powers[Self.maxDigits + place]
+            if power >= 0 {
+                whole += Int64(digit) * Self.powers[power]
+            } else if power >= -Self.maxDigits {
+                fraction += Int64(digit) * Self.powers[Self.maxDigits + power]
             } else if digit != 0 {
                 return nil
             }
-            place -= 1
+            power -= 1
         }
         let sign: Int64 = decimal.isNegative ? -1 : 1
         self.init(whole: sign * whole, fraction: sign * fraction)
@@ -74,8 +74,8 @@ struct ExactDecimal: Equatable {
         let (value, count) = fractionDigits
         guard count > 0 else { return }
         writer.append(byte: UInt8(ascii: "."))
-        for place in (0..<count).reversed() {
-            writer.append(byte: UInt8(ascii: "0") + UInt8(value / Self.powers[place].magnitude % 10))
+        for power in (0..<count).reversed() {
+            writer.append(byte: UInt8(ascii: "0") + UInt8(value / Self.powers[power].magnitude % 10))
         }
     }
 }

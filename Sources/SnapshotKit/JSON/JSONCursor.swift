@@ -73,7 +73,7 @@ struct JSONCursor {
     @inline(never)
     private mutating func passesRun(_ isEscaped: inout Bool?) -> Bool {
         let start = at
-        at = place(of: UInt8(ascii: "\""), from: start)
+        at = address(of: UInt8(ascii: "\""), from: start)
         var end = at
         while end > start, (end - 1).load(as: UInt8.self) == UInt8(ascii: "\\") { end -= 1 }
         guard (at - end) & 1 == 0 else {
@@ -153,7 +153,7 @@ package struct JSONString: Equatable {
 
     /// Whether a character is written as an escape. O(count) for a long string.
     @inline(__always)
-    package var isEscaped: Bool { hasEscapes ?? (place(of: UInt8(ascii: "\\"), in: start..<start + count) != nil) }
+    package var isEscaped: Bool { hasEscapes ?? (address(of: UInt8(ascii: "\\"), in: start..<start + count) != nil) }
 
     /// A string as it stands in a text, with its quotes.
     init(token: UnsafeRawBufferPointer) {

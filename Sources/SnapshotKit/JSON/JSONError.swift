@@ -20,7 +20,7 @@ public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     public let reason: Reason
     /// Offset in bytes from the start of the text.
     public let offset: Int
-    /// The same place as an editor shows it.
+    /// The same position as an editor shows it.
     public internal(set) var position = TextPosition()
     /// What is wrong, with what stands there.
     package internal(set) var fault: String
@@ -39,11 +39,11 @@ public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// What is wrong, where, and how to mend it.
     public var description: String {
-        let place = "\(fault) at line \(position.line), column \(position.column) (byte \(offset))"
-        return advice.map { "\(place): \($0)" } ?? place
+        let located = "\(fault) at line \(position.line), column \(position.column) (byte \(offset))"
+        return advice.map { "\(located): \($0)" } ?? located
     }
 
-    /// The same without the place, which the caller shows in its own way.
+    /// The same without the position, which the caller shows in its own way.
     package var sentence: String { advice.map { "\(fault): \($0)" } ?? fault }
 
     /// Whether there was nothing but white space.
@@ -52,7 +52,7 @@ public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     static let emptyFault = "the text is empty"
 }
 
-/// A place in a text, as an editor shows it.
+/// A position in a text, as an editor shows it.
 public struct TextPosition: Sendable, Hashable {
     /// From 1.
     public private(set) var line = 1
@@ -199,7 +199,7 @@ struct JSONMistake {
             ? "this is a form: send JSON" : "strings take double quotes; curl sends a file by -d @FILE"
     }
 
-    // MARK: Other places
+    // MARK: Elsewhere
 
     private static let zero = "JSON has no zero bytes: send UTF-8, not UTF-16"
 

@@ -49,7 +49,7 @@ package struct JSONScanner {
         UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
 
-    /// An error at a place in the text. O(offset), once: it ends the reading.
+    /// An error at an offset in the text. O(offset), once: it ends the reading.
     @inline(never)
     func error(_ reason: JSONError.Reason, at offset: Int) -> JSONError {
         var error = JSONError(reason, at: offset)

@@ -23,9 +23,9 @@ enum AdditionError: Error {
     case notANumber
     /// The number there, or the sum, has more than `ExactDecimal.maxDigits`.
     case tooManyDigits
-    /// The place is no such place for a string.
+    /// The value there is not a string.
     case notAString
-    /// The text would have so many bytes.
+    /// The text would have this many bytes.
     case tooLong(Int)
 }
 

@@ -89,7 +89,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// A value's place in the order, as far as 64 bits tell.
+/// A value's position in the order, as far as 64 bits tell.
 package struct OrderKey {
     package let bits: UInt64
 

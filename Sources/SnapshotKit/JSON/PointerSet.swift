@@ -153,12 +153,12 @@ private final class Tree: @unchecked Sendable {
         passing.reserveCapacity(most)
         var next = 0
         while next < passing.count {
-            let (places, level) = passing[next]
+            let (range, level) = passing[next]
             steps[next].below = passing.count - next
             var last: [UInt8]?
-            for place in places {
-                let tokens = pointers[sorted[place]].tokens
-                let bit: PointerPlace.Numbers = 1 << min(sorted[place], 63)
+            for index in range {
+                let tokens = pointers[sorted[index]].tokens
+                let bit: PointerPlace.Numbers = 1 << min(sorted[index], 63)
                 steps[next].passing |= bit
                 guard tokens.count > level else {
                     steps[next].ending |= bit
@@ -171,11 +171,11 @@ private final class Tree: @unchecked Sendable {
                     step.pointee.index = name.arrayIndex ?? -1
                     end.copyMemory(from: name, byteCount: name.count)
                     end += name.count
-                    passing.append((place..<place, level + 1))
+                    passing.append((index..<index, level + 1))
                     steps[next].count += 1
                     last = name
                 }
-                passing[passing.count - 1].0 = passing[passing.count - 1].0.lowerBound..<place + 1
+                passing[passing.count - 1].0 = passing[passing.count - 1].0.lowerBound..<index + 1
             }
             next += 1
         }

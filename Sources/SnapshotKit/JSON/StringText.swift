@@ -20,7 +20,7 @@ package struct StringText: Sequence, IteratorProtocol {
         return Array(unsafeUninitializedCapacity: pendingCount + (end - at)) { room, count in
             while true {
                 if rest.pendingCount == 0, rest.at < end {
-                    let run = (place(of: UInt8(ascii: "\\"), in: rest.at..<end) ?? end) - rest.at
+                    let run = (address(of: UInt8(ascii: "\\"), in: rest.at..<end) ?? end) - rest.at
                     UnsafeMutableRawPointer(room.baseAddress! + count).copyMemory(from: rest.at, byteCount: run)
                     rest.at += run
                     count += run

@@ -1,8 +1,8 @@
 // Which element of a list without ids is which item of the head? Heckel's algorithm (1978) over three classes of
-// likeness: equal values, the same texts in the same places, and at last the place alone. What is alike and left once
-// in each list is a pair; pairs spread to alike neighbours, front to back and back to front; then what is alike within
-// a gap is paired in order. Elements are never compared with each other: each class is a number, found by a hash, so
-// everything is O(n + m).
+// likeness: equal values, the same texts in the same places, and at last the position alone. What is alike and left
+// once in each list is a pair; pairs spread to alike neighbours, front to back and back to front; then what is alike
+// within a gap is paired in order. Elements are never compared with each other: each class is a number, found by a
+// hash, so everything is O(n + m).
 //
 // A list is a row of positions: the beginning, its elements, with the headers of the sections that both lists have in
 // between, and the end. These are pairs from the start, so that no step needs an exception for them.
@@ -25,7 +25,7 @@ private struct ElementMatching {
         for (header, partner) in headers.partners.enumerated() {
             pair(self.old.headers[partner], self.new.headers[header])
         }
-        for (place, block) in order.enumerated() { pair(self.old.blocks[place], self.new.blocks[block]) }
+        for (index, block) in order.enumerated() { pair(self.old.blocks[index], self.new.blocks[block]) }
     }
 
     var hasLeft: Bool { old.hasLeft && new.hasLeft }
@@ -106,8 +106,8 @@ private struct ElementMatching {
         }
     }
 
-    /// Pairs elements by their places in gaps with as many on both sides, where they may be one.
-    mutating func pairByPlace(where mayBeOne: (_ old: Int, _ new: Int) -> Bool) {
+    /// Pairs elements by their positions in gaps with as many on both sides, where they may be one.
+    mutating func pairByPosition(where mayBeOne: (_ old: Int, _ new: Int) -> Bool) {
         for gap in gaps where gap.old.count == gap.new.count {
             for (one, other) in zip(gap.old, gap.new)
             where mayBeOne(Int(old.elements[one]), Int(new.elements[other])) { pair(one, other) }
@@ -214,7 +214,7 @@ struct ElementLikeness {
         let newLeft = matching.new.left { textHash(of: newText($0), ignoring: texts) }
         let classes = ElementClasses(oldLeft)
         matching.pairAlike(classes, newLeft.map(classes.number))
-        matching.pairByPlace { one, other in
+        matching.pairByPosition { one, other in
             let (oldText, newText) = (oldText(one), newText(other))
             guard oldText.isContainer, oldText.first == newText.first else { return false }
             return oldLeft[one] == 0 && newLeft[other] == 0 || shareMember(oldText, newText, ignoring: ignored)

@@ -51,7 +51,7 @@ struct IncrementalParse {
     func fits(_ settings: ParseSettings) -> Bool {
         let ours = view.columns.settings
         return settings.room >= ours.room && settings.shape.hasElements(of: ours.shape) && !ours.hasStoredKinds
-            && settings.shape.mapping?.element.isInPlace != false && (!ours.hasKept || keepsExpanded)
+            && settings.shape.mapping?.element.isVerbatim != false && (!ours.hasKept || keepsExpanded)
     }
 
     /// Takes the items from the next one on whose text is also at `text`, which has `count` bytes left; at most `most`

@@ -2,12 +2,12 @@
 // are taken as they are, those of rows that were read are replaced, and offsets of texts are shifted.
 
 extension StateParser {
-    /// Takes the records of the known state, if the document has the same rows in the same places, with the same ids
+    /// Takes the records of the known state, if the document has the same rows in the same order, with the same ids
     /// and groups, and with contents and kinds where they had them: only these and the offsets of texts may differ.
     /// O(rows that were read + sections · log items), and O(items) as memory.
     mutating func arrangeAsKnown(_ known: IncrementalParse) -> Bool {
         guard builder.sections.isEmpty, skipped.isEmpty, itemCount == known.view.nodes.count,
-            sharedRuns.allSatisfy(\.isInPlace), let firstOrdinals = known.ordinalsOfGroups,
+            sharedRuns.allSatisfy(\.keepsIndexes), let firstOrdinals = known.ordinalsOfGroups,
             let items = itemsOfKnown(known)
         else { return false }
         let (view, read, rows) = (known.view, builder, Dictionary(uniqueKeysWithValues: zip(items, items.indices)))

@@ -3,7 +3,7 @@
 
 extension StateShape.Element {
     /// Whether an item is its element, unchanged, and its id is a value in it.
-    var isInPlace: Bool { childrenAt == nil && idAt.count <= 1 && !isMap && !scopesIDs }
+    var isVerbatim: Bool { childrenAt == nil && idAt.count <= 1 && !isMap && !scopesIDs }
 }
 
 extension ParseSettings {
@@ -202,8 +202,8 @@ extension StateParser {
 
     /// Prefixes the ids of all items from one on with the id of their section. O(bytes).
     ///
-    /// - Parameter place: of the section or, with groups, of the first item.
-    mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8], at place: Int) {
+    /// - Parameter elementOffset: of the section or, with groups, of the first item.
+    mutating func scopeIDs(ofItemsFrom first: Int, inSection section: [UInt8], at elementOffset: Int) {
         var start: [UInt8] = []
         JSONPointer.escape(section) { start.append($0) }
         start.append(UInt8(ascii: "/"))
@@ -217,7 +217,7 @@ extension StateParser {
                 skipped.append(.item(item + taken.count), at: here, behind: skipped.count)
                 continue
             }
-            guard takesRoom(for: text.count, at: place) else { return }
+            guard takesRoom(for: text.count, at: elementOffset) else { return }
             if text.count > StateLimits.maxIDBytes {
                 note(
                     "invalid-id",
@@ -303,7 +303,7 @@ extension StateParser {
         }
     }
 
-    /// Which value may be the id, in an object that was read in the place of one; `item` is -1 for a section.
+    /// Which value may be the id, in an object that was read in place of one; `item` is -1 for a section.
     private func idAdvice(_ part: Int, of item: Int, in start: Int) -> String? {
         var cursor = JSONCursor(scanner.base + start)
         guard cursor.byte == UInt8(ascii: "{"), cursor.enter(), let mapping = builder.settings.shape.mapping

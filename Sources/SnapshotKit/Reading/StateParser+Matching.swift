@@ -103,8 +103,8 @@ extension StateParser {
     ) -> [Int32] {
         var (numbers, read) = ([Int32](filled: -1, count: count), 0)
         let classes = elements.classes(of: head)
-        sharedRuns.forOthers(of: count) { place in
-            numbers[order.map { Int($0[place]) } ?? place] = classes.number(of: elements.hashes[read])
+        sharedRuns.forOthers(of: count) { index in
+            numbers[order.map { Int($0[index]) } ?? index] = classes.number(of: elements.hashes[read])
             read += 1
         }
         return numbers

@@ -9,7 +9,7 @@ extension StateParser {
         if case .none = rest { return }
         let size = lists.reduce(document.count) { $0 - $1.count }
         guard takesRoom(for: size, at: document.lowerBound) else { return }
-        // Lists, each as one byte, go with a comma each: the last one first, so that the places of the others stay.
+        // Lists, each as one byte, go with a comma each: the last one first, so that the offsets of the others stay.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size + lists.count)
         var (from, cuts): (Int, [Int]) = (document.lowerBound, [])

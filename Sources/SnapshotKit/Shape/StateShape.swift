@@ -90,7 +90,7 @@ public struct StateShape: Sendable, Equatable {
         /// Whether its children are shown: a boolean.
         public var expandedAt: JSONPointer?
         /// Whether elements are the members of an object, with their names as ids, instead of an array's elements. An
-        /// array in its place counts as an object of its indexes, in which nulls are holes.
+        /// array instead counts as an object of its indexes, in which nulls are holes.
         public var isMap = false
         /// The id of the section it belongs to: a string or an integer. If missing or empty, the section is `none`.
         /// Sections are in the order of their first elements, after those listed at `sectionsAt`. Ignored in children,
@@ -281,27 +281,27 @@ extension StateShape {
         }
         var members: [(Member, String)] = []
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            let place = "\(pointer)/\(JSONPointer.escaped(name.utf8))"
+            let memberPointer = "\(pointer)/\(JSONPointer.escaped(name.utf8))"
             guard let member = Member(rawValue: name) else {
                 let shown = Violations.shown(Array(name.utf8))
-                note("unknown-member", "a shape has no member \"\(shown)\"", place)
+                note("unknown-member", "a shape has no member \"\(shown)\"", memberPointer)
                 continue
             }
             guard let texts = Self.texts(of: member, value) else {
-                note("wrong-type", "\(name) must be \(member.expectation)", place)
+                note("wrong-type", "\(name) must be \(member.expectation)", memberPointer)
                 continue
             }
             let added = texts.map { (member, $0) }
             // Together with what it may need, so that only its own mistakes are reported here.
             do throws(Failure) { _ = try StateShape([(.itemsAt, ""), (.groupAt, "")] + added) } catch {
-                note("wrong-type", error.detail, place)
+                note("wrong-type", error.detail, memberPointer)
             }
             members += added
         }
         guard violations.isEmpty else { throw .wrongShape(violations) }
         do throws(Failure) { try self.init(members) } catch {
-            let place = pointer + (error.member.map { "/" + $0.rawValue } ?? "")
-            throw .wrongShape([Violation(pointer: place, code: "wrong-type", detail: error.detail)])
+            let memberPointer = pointer + (error.member.map { "/" + $0.rawValue } ?? "")
+            throw .wrongShape([Violation(pointer: memberPointer, code: "wrong-type", detail: error.detail)])
         }
     }
 

@@ -1,6 +1,6 @@
 /// A compact form of a state that is not in use. Its text stays as it is; its records are reduced to what cannot be
-/// derived, as differences in LEB128: some 5 bytes per item, where the columns of a state in use take 24 to 48.
-/// Fingerprints are kept, since computing them means reading all contents.
+/// derived, as differences in LEB128: some 5 bytes per item, where the columns of a state in use take 24 to 48, and
+/// some 10 for its fingerprints. These are kept, since computing them means reading all contents.
 public struct PackedSnapshot: Sendable {
     private let text: TextRope
     private let records: [UInt8]

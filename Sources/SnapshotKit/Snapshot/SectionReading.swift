@@ -80,10 +80,10 @@ extension StateParser {
     fileprivate mutating func readSection(
         _ id: [UInt8], _ shape: StateShape, scopesIDs: Bool, into body: inout SectionBody
     ) throws(JSONError) {
-        if var places = shape.mapping {
-            places.element.scopesIDs = false
+        if var mapping = shape.mapping {
+            mapping.element.scopesIDs = false
             body.hasItems = true
-            try read(StateShape(places), depth: 0)
+            try read(StateShape(mapping), depth: 0)
         } else {
             scanner.skipSpace()
             root = scanner.at

@@ -1,5 +1,5 @@
 // States from Swift values are written as JSON and read like any document, so the same code holds both to the same
-// rules. Contents are checked before they are written, so none can reach beyond its place.
+// rules. Contents are checked before they are written, so none can reach beyond its member.
 
 extension Snapshot {
     /// Builds a state from Swift values.
@@ -62,7 +62,7 @@ extension Snapshot {
         /// Items, or the children of one, while they are appended.
         public struct Items: Sendable {
             fileprivate var writer = JSONWriter()
-            /// The first content that is not JSON: where null takes its place, and what is wrong.
+            /// The first content that is not JSON: where null stands for it, and what is wrong.
             fileprivate var failure: (offset: Int, error: JSONError)?
 
             fileprivate init() {}

@@ -32,7 +32,7 @@ extension Snapshot {
 /// A section of a state. Retains the state.
 public struct StateSection: Sendable {
     package let columns: Columns
-    /// Its place among the sections, from zero.
+    /// Its position among the sections, from zero.
     public let index: Int
 
     var node: SectionNode { columns.sections[index] }
@@ -128,7 +128,7 @@ public struct StateItem: Sendable {
     /// The number of its ancestors within the section.
     public var level: Int { Int(node.level) }
 
-    /// Its place among the rows; nil while it is hidden. O(1).
+    /// Its position among the rows; nil while it is hidden. O(1).
     public var path: ItemPath? {
         columns.withView { view in
             let row = view.row(ofItem: index)
@@ -185,7 +185,7 @@ public struct StateItem: Sendable {
     }
 }
 
-/// The place of a row: the index of its section, and its own among that section's rows, both from zero. Only visible
+/// The position of a row: the index of its section, and its own among that section's rows, both from zero. Only visible
 /// items are rows, depth first.
 public struct ItemPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Index of the section.

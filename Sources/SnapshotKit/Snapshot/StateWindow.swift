@@ -82,7 +82,7 @@ public struct StateWindow: Sendable, Hashable {
     }
 }
 
-/// The place of a window in the list it is part of, for asking again; as text `above.rows.anchor`.
+/// The position of a window in the list it is part of, for asking again; as text `above.rows.anchor`.
 public struct WindowPosition: Sendable, Hashable, CustomStringConvertible {
     /// Rows of a window at most: 1,000 before the anchor, the anchor itself, and 1,000 after it.
     package static let maxRows = 2_001
@@ -99,7 +99,7 @@ public struct WindowPosition: Sendable, Hashable, CustomStringConvertible {
     /// The anchor row, counted from the first of all; 0 without rows.
     public var anchor: Int { above + Int(anchorRow) }
 
-    /// A place; nil if the anchor is not one of its rows.
+    /// A position; nil if the anchor is not one of its rows.
     public init?(above: Int, rows: Int, anchor: Int) {
         guard above >= 0, rows >= 0, rows <= Self.maxRows, above <= Int(Int32.max),
             rows == 0 ? above == 0 && anchor == 0 : (above..<above + rows).contains(anchor)

@@ -78,7 +78,7 @@ import Testing
     func `a mistake is told with its place, and never repeats a secret`(_ text: String, _ message: String) throws {
         let error = #expect(throws: UsageError.self) { try options(text) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-        #expect(error?.hasPlaces == true)
+        #expect(error?.isLocated == true)
         #expect(["0123456789", "word@"].allSatisfy { error?.message.contains($0) == false })
     }
 

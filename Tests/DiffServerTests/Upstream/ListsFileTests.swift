@@ -13,8 +13,8 @@ import Testing
     ]
 
     /// Files hold what variables do.
-    private static func secret(_ place: SecretPlace) -> String? {
-        switch place {
+    private static func secret(_ source: SecretSource) -> String? {
+        switch source {
         case .variable(let name), .file(let name): variables[name]
         }
     }

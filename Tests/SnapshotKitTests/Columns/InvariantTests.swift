@@ -34,8 +34,8 @@ struct InvariantTests {
         #expect(
             changed { _, _, payloads in payloads.removeLast() } == "the number of payloads is not that of the items")
         #expect(changed { _, sections, _ in sections[0].endItem -= 1 } == "items outside of the sections")
-        #expect(changed { nodes, _, _ in nodes[1].parent = -1 } == "the place of item 1")
-        #expect(changed { nodes, _, _ in nodes[0].end += 1 } == "the place of item 3")
+        #expect(changed { nodes, _, _ in nodes[1].parent = -1 } == "the position of item 1")
+        #expect(changed { nodes, _, _ in nodes[0].end += 1 } == "the position of item 3")
         #expect(changed { nodes, _, _ in nodes[4].flags.remove(.isHidden) } == "the row of item 4")
         #expect(changed { _, sections, _ in sections[0].endRow += 1 } == "the rows of section 0")
         #expect(changed { nodes, _, _ in nodes[1].idStart = nodes[2].idStart } == "the hash of item 1")

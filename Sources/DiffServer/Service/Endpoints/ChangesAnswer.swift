@@ -275,21 +275,21 @@ extension JSONObject {
 
 /// Warnings to a writer about an accepted body.
 struct Warnings: Hashable, Sendable {
-    private var places: [StateWarning]
+    private var stateWarnings: [StateWarning]
     /// Whether unchanged rows have new ids.
     private let hasIdentityChurn: Bool
 
-    init(_ places: [StateWarning] = [], of changeset: Changeset? = nil) {
-        (self.places, hasIdentityChurn) = (places, changeset?.showsIdentityChurn ?? false)
+    init(_ stateWarnings: [StateWarning] = [], of changeset: Changeset? = nil) {
+        (self.stateWarnings, hasIdentityChurn) = (stateWarnings, changeset?.showsIdentityChurn ?? false)
     }
 
     /// Drops warnings about items that the reader sees in none of the states.
     func seen(in states: @autoclosure () -> [Snapshot], _ projection: Projection) -> Warnings {
-        guard !projection.views.isEmpty, !places.isEmpty else { return self }
+        guard !projection.views.isEmpty, !stateWarnings.isEmpty else { return self }
         let states = states()
         var warnings = self
-        warnings.places = places.filter { place in
-            place.id.map { id in states.contains { $0.item(withID: id.text) != nil } } ?? false
+        warnings.stateWarnings = stateWarnings.filter { warning in
+            warning.id.map { id in states.contains { $0.item(withID: id.text) != nil } } ?? false
         }
         return warnings
     }
@@ -301,16 +301,16 @@ struct Warnings: Hashable, Sendable {
 
     /// Writes the warnings as the next member of an object, if there are any. At most 20.
     func write(into writer: inout JSONWriter) {
-        if places.isEmpty, !hasIdentityChurn { return }
+        if stateWarnings.isEmpty, !hasIdentityChurn { return }
         writer.append(",\"warnings\":[")
         if hasIdentityChurn { writer.append("{\"code\":\"identity-churn\"}") }
-        for place in places.prefix(StateWarning.maxCount - (hasIdentityChurn ? 1 : 0)) {
+        for warning in stateWarnings.prefix(StateWarning.maxCount - (hasIdentityChurn ? 1 : 0)) {
             writer.separate()
             writer.append("{\"code\":")
-            writer.append(string: place.code)
+            writer.append(string: warning.code)
             writer.append(",\"pointer\":")
-            writer.append(string: place.pointer)
-            if let id = place.id {
+            writer.append(string: warning.pointer)
+            if let id = warning.id {
                 writer.append(",\"id\":")
                 writer.append(id: id)
             }

@@ -79,11 +79,11 @@ enum GetManyChanges {
     private static func resume(_ bases: inout [ResumeRequest], _ call: Call) {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return }
         guard let revisions = StreamCursor.revisions(id, count: bases.count) else {
-            for place in bases.indices { bases[place].since = .unreadable }
+            for index in bases.indices { bases[index].since = .unreadable }
             return
         }
-        for (place, revision) in revisions {
-            (bases[place].since, bases[place].isOfCursor) = (.revision(revision), true)
+        for (index, revision) in revisions {
+            (bases[index].since, bases[index].isOfCursor) = (.revision(revision), true)
         }
     }
 }
@@ -151,8 +151,8 @@ private final class ManyAnswers: @unchecked Sendable {
 
     private func finish() {
         var writer = JSONWriter(capacity: length + 16)
-        for (place, part) in parts.enumerated() {
-            writer.append(place == 0 ? "{\"answers\":[" : ",")
+        for (index, part) in parts.enumerated() {
+            writer.append(index == 0 ? "{\"answers\":[" : ",")
             switch part {
             case .bytes(let bytes): writer.append(bytes)
             case .shared(let prefix, let rest):

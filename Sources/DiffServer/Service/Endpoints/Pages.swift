@@ -176,8 +176,8 @@ private enum PagePolicy {
         let (start, end) = (Array("<\(tag)".utf8), Array("</\(tag)>".utf8))
         var found: [ArraySlice<UInt8>] = []
         var rest = page[...]
-        while let from = place(of: start, in: rest), let open = rest[from...].firstIndex(of: UInt8(ascii: ">")),
-            let to = place(of: end, in: rest[open...])
+        while let from = firstIndex(of: start, in: rest), let open = rest[from...].firstIndex(of: UInt8(ascii: ">")),
+            let to = firstIndex(of: end, in: rest[open...])
         {
             found.append(rest[(open + 1)..<to])
             rest = rest[to...].dropFirst(end.count)
@@ -185,7 +185,7 @@ private enum PagePolicy {
         return found
     }
 
-    private static func place(of tag: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
+    private static func firstIndex(of tag: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
         text.indices.first { text[$0...].starts(with: tag) }
     }
 

@@ -49,9 +49,9 @@ struct PatchContent<Element: LookupElement>: SessionEndpoint {
         }
         if violations.first?.code == "unknown-id" { return Element.missing(call.captures[Element.name], at: nil) }
         // Pointers are relative to the body, which is the patch.
-        let place = "/edits/0/\(Element.list)/0/patch"
+        let prefix = "/edits/0/\(Element.list)/0/patch"
         let relative = violations.map { violation in
-            let pointer = violation.pointer.replacing(place, with: "", maxReplacements: 1)
+            let pointer = violation.pointer.replacing(prefix, with: "", maxReplacements: 1)
             return Violation(pointer: pointer, code: violation.code, detail: violation.detail)
         }
         return Problem(EditError.refused(relative))

@@ -38,7 +38,7 @@ struct HotSessions: Sendable {
     mutating func countConflict(of session: SpaceSaving.Key) { current.conflicts.add(1, to: session) }
 
     /// Begins the next half minute if it is time.
-    mutating func turn(at now: Instant) {
+    mutating func rotate(at now: Instant) {
         if now - current.began >= Self.length { (last, current) = (current, Window(began: now)) }
     }
 

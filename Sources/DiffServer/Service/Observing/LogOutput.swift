@@ -106,7 +106,7 @@ package struct LogFile {
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
         else { return nil }
         (self.descriptor, self.path) = (descriptor, path)
-        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isInPlace(status)
+        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isAtPath(status)
         else { return nil }
         // Appending, so that a truncated log continues at the file's start.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_APPEND)
@@ -116,14 +116,14 @@ package struct LogFile {
     ///
     /// - Returns: whether it was reopened. If that fails, nothing changes.
     package func follow() -> Bool {
-        guard let status = Self.status(of: descriptor), !isInPlace(status) else { return false }
+        guard let status = Self.status(of: descriptor), !isAtPath(status) else { return false }
         let next = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, status.st_mode & 0o777)
         guard next >= 0 else { return false }
         defer { close(next) }
         return dup2(next, descriptor) >= 0
     }
 
-    private func isInPlace(_ status: stat) -> Bool {
+    private func isAtPath(_ status: stat) -> Bool {
         var named = stat()
         return stat(path, &named) == 0 && named.st_dev == status.st_dev && named.st_ino == status.st_ino
     }

@@ -119,7 +119,7 @@ package final class Metrics: Sendable {
     var hot: HotSessions { tally.withLock { $0.hot ?? HotSessions() } }
 
     /// Lets what is older than a minute go. Called each second.
-    func turn(at now: Instant = .now) { tally.withLock { $0.hot?.turn(at: now) } }
+    func rotate(at now: Instant = .now) { tally.withLock { $0.hot?.rotate(at: now) } }
 
     func text(of service: DiffService) -> String {
         let tally = tally.withLock { tally in

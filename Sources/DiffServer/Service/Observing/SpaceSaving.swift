@@ -36,23 +36,23 @@ struct SpaceSaving: Sendable {
     /// Counts an amount of a name, above 0. O(1).
     @inline(__always)
     mutating func add(_ amount: Int, to key: Key) {
-        let place = place(of: key.hash)
-        if counters[place].hash != key.hash {
-            let error = counters[place].count
-            counters[place] = Counter(name: key.name, hash: key.hash, count: error, error: error)
+        let index = index(of: key.hash)
+        if counters[index].hash != key.hash {
+            let error = counters[index].count
+            counters[index] = Counter(name: key.name, hash: key.hash, count: error, error: error)
         }
-        counters[place].count += amount
+        counters[index].count += amount
     }
 
     /// The bounds of what was counted of a name: from `count - error` to `count`.
     func estimate(of key: Key) -> (count: Int, error: Int) {
-        let counter = counters[place(of: key.hash)]
+        let counter = counters[index(of: key.hash)]
         return (counter.count, counter.hash == key.hash ? counter.error : counter.count)
     }
 
     /// The index of the counter with a hash, or of the smallest of its set.
     @inline(__always)
-    private func place(of hash: UInt64) -> Int {
+    private func index(of hash: UInt64) -> Int {
         let start = Int(hash >> 59) * Self.setSize
         var smallest = start
         for index in start..<start + Self.setSize {

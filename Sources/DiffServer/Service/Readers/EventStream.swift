@@ -214,7 +214,7 @@ struct EventForm: Sendable {
 /// from the request are left out. For other sessions it leads to resets, since digests differ.
 enum StreamCursor {
     static func text(_ revisions: [Revision?]) -> String {
-        revisions.enumerated().compactMap { place, revision in revision.map { "\(place)=\($0.text)" } }
+        revisions.enumerated().compactMap { index, revision in revision.map { "\(index)=\($0.text)" } }
             .joined(separator: ",")
     }
 
@@ -223,8 +223,8 @@ enum StreamCursor {
         var revisions: [Int: Revision] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)
-            guard pair.count == 2, let place = pair[0].wholeNumber, place < count,
-                let revision = Revision(String(pair[1])), revisions.updateValue(revision, forKey: place) == nil
+            guard pair.count == 2, let index = pair[0].wholeNumber, index < count,
+                let revision = Revision(String(pair[1])), revisions.updateValue(revision, forKey: index) == nil
             else { return nil }
         }
         return revisions

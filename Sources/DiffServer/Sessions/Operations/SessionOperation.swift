@@ -70,7 +70,7 @@ public enum SessionError: Error, Sendable {
     case conditionRequired
     /// `If-None-Match` names the current revision.
     case exists(Revision)
-    /// The session's states come only from its source; or so would these edits, of which that would not hear.
+    /// The session's states come only from its source, which would not learn of these edits if they are edits.
     case hasSource(isEdits: Bool)
     /// The key was used for another request.
     case keyReused(String)

@@ -68,7 +68,7 @@ extension Double {
         var hot = HotSessions(at: Self.start)
         for second in 0...end {
             let now = Self.start + .seconds(second)
-            hot.turn(at: now)
+            hot.rotate(at: now)
             for (time, session) in uses where time == second {
                 hot.count(100, of: SpaceSaving.Key(session), isWrite: true)
                 hot.countConflict(of: SpaceSaving.Key(session))
