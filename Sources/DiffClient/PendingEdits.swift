@@ -22,7 +22,7 @@ final class PendingEdits: Sendable {
         /// When the batch was answered, and with which revision.
         var answer: (time: TimeInterval, revision: String)?
 
-        func isIn(_ followed: FollowedList) -> Bool {
+        fileprivate func isIn(_ followed: FollowedList) -> Bool {
             guard let answer, let revision = followed.revision else { return false }
             return sequence(of: answer.revision) <= sequence(of: revision)
                 || followed.readTime.map { answer.time < $0 } ?? false

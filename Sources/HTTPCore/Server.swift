@@ -300,7 +300,7 @@ final class Shard: @unchecked Sendable {
     }
 
     /// Accepts the connections that the kernel has completed, and no more.
-    func stopListening() {
+    fileprivate func stopListening() {
         for listener in listeners { listener.stop() }
     }
 

@@ -51,11 +51,11 @@ extension JSONSlice {
     func asInteger() throws(ApplyError) -> Int { try expect(integer, "a whole number") }
 
     /// A row's level. The limit is that of all states: code that recurses by level must not overflow its stack.
-    func asLevel() throws(ApplyError) -> Int {
+    fileprivate func asLevel() throws(ApplyError) -> Int {
         try expect(integer.flatMap { (0..<StateLimits.none.maxNesting).contains($0) ? $0 : nil }, "a level")
     }
 
-    func asBoolean() throws(ApplyError) -> Bool { try expect(flag, "true or false") }
+    fileprivate func asBoolean() throws(ApplyError) -> Bool { try expect(flag, "true or false") }
 
     func asID() throws(ApplyError) -> ElementID {
         if let string { return ElementID(string) }

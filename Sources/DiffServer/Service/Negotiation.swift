@@ -12,7 +12,7 @@ struct Acceptance: Sendable {
     /// Reads all `Accept` fields; without any, everything is accepted. Skips ranges with malformed weights.
     init(_ head: RequestHead? = nil) { ranges = head?.weightedList("accept") ?? [] }
 
-    var isAnything: Bool { ranges.isEmpty }
+    fileprivate var isAnything: Bool { ranges.isEmpty }
 
     /// The weight of a media type, that of the most specific matching range or 0, and what decides between equals.
     private func rating(of type: String) -> (weight: Int, exactness: Int, order: Int) {

@@ -139,7 +139,7 @@ public final class Session: Sendable {
         }
 
         /// Each is looked up in every content.
-        static let maxIgnored = 64
+        fileprivate static let maxIgnored = 64
 
         static let maxEmptyPlaces = 6
 

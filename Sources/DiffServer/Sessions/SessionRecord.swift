@@ -72,7 +72,7 @@ public struct SessionRecord: Sendable, Equatable {
     // MARK: Reading
 
     /// All sequences in records are below this, so calculations with them cannot overflow.
-    static let largestSequence: UInt64 = 1 << 62
+    fileprivate static let largestSequence: UInt64 = 1 << 62
 
     /// The session as of the checkpoint, without its history. Its digest is verified here if it is the head, otherwise
     /// at the end of the log.

@@ -40,7 +40,7 @@ public struct Recency {
         expires = Instant(nanoseconds: now.nanoseconds + Int64(lifetime) * 1_000_000)
     }
 
-    var lastUse: Instant { Instant(nanoseconds: expires.nanoseconds - Int64(lifetime) * 1_000_000) }
+    fileprivate var lastUse: Instant { Instant(nanoseconds: expires.nanoseconds - Int64(lifetime) * 1_000_000) }
 
     /// Whether a store should record the use: the expiry has moved by over a thirty-second of the time to live since.
     var needsStoring: Bool { expires - stored > timeToLive / 32 }

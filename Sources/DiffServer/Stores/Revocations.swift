@@ -123,5 +123,5 @@ public protocol RevocableToken: Sendable {
 
 extension RevocableToken {
     /// Whether it was made by then. A token without a time counts as old.
-    func wasMade(by moment: Int) -> Bool { made ?? .min <= moment }
+    fileprivate func wasMade(by moment: Int) -> Bool { made ?? .min <= moment }
 }

@@ -137,7 +137,7 @@ struct EvictedSlot {
     init(_ slot: SessionSlot) { self.slot = slot }
 
     /// The slot, if a session has readers there.
-    var readSlot: SessionSlot? { slot.flatMap { $0.readerCount > 0 && !$0.isPlaceholder ? $0 : nil } }
+    fileprivate var readSlot: SessionSlot? { slot.flatMap { $0.readerCount > 0 && !$0.isPlaceholder ? $0 : nil } }
 }
 
 extension SessionTable {

@@ -199,7 +199,7 @@ extension RequestHeader {
         return secretWords.contains { name.contains($0) }
     }
 
-    static let secretWords = [
+    fileprivate static let secretWords = [
         "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
     ]
 }

@@ -40,7 +40,7 @@ struct SourceLife: Sendable {
         /// When it stops waiting, and continues with the existing state; nil for never.
         var deadline: Instant?
 
-        func isImpatient(at now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
+        fileprivate func isImpatient(at now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
     }
 
     /// The circumstances of an event.

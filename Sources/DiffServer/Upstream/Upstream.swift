@@ -294,7 +294,7 @@ final class UpstreamTallies: Sendable {
     }
 
     /// - Parameter ages: the seconds since a source last answered, for the session of a list with the oldest answer.
-    func writeSources(_ ages: [(list: SourceName, seconds: Int)], into text: inout MetricsText) {
+    fileprivate func writeSources(_ ages: [(list: SourceName, seconds: Int)], into text: inout MetricsText) {
         let tallies = byLabels
         text.family(
             "diffserver_source_fetches_total", "counter", "Requests to sources, by outcome.",
@@ -316,7 +316,7 @@ final class UpstreamTallies: Sendable {
             ages.map { ($0.list.labels, $0.seconds) })
     }
 
-    func writeHooks(into text: inout MetricsText) {
+    fileprivate func writeHooks(into text: inout MetricsText) {
         let tallies = byLabels
         text.family(
             "diffserver_hook_calls_total", "counter", "Calls of hooks, and edits turned away without one, by outcome.",

@@ -28,7 +28,7 @@ final class OutputQueue {
     private var shared = 0
 
     /// The smallest body that is not copied.
-    static let largeBody = 32 * 1024
+    fileprivate static let largeBody = 32 * 1024
     /// The smallest shared body that is not copied, if there is a buffer to copy it to.
     private static let largeShared = 1024
 

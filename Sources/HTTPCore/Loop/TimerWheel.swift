@@ -9,7 +9,7 @@ import DiffClock
 /// Most deadlines move with every request. So an alarm that is armed for later than its bucket stays there, and is
 /// moved when that bucket comes up: `due` may be after the bucket, never before it.
 final class TimerWheel {
-    static let bucketCount = 4096
+    fileprivate static let bucketCount = 4096
     static let tick: Int64 = 8_000_000
 
     private var buckets = [Alarm?](repeating: nil, count: bucketCount)

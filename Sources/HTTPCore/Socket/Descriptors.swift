@@ -33,7 +33,7 @@ struct ConnectionCapacity: Equatable, Sendable {
     let overflow: Int
 
     /// The most connections answered 503 at once.
-    static let maxOverflow = 256
+    fileprivate static let maxOverflow = 256
 
     /// Nil if `free` descriptors have no room for at least one connection and one refusal.
     init?(for wanted: Int, free: Int) {

@@ -44,7 +44,7 @@ final class TLSContext: @unchecked Sendable {
     }
 
     /// The common configuration of servers and clients.
-    static func configureBothSides(_ context: OpaquePointer) {
+    fileprivate static func configureBothSides(_ context: OpaquePointer) {
         tls_context_set_versions(context, TLS1_2_VERSION, TLS1_3_VERSION)
         SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
         _ = tls_context_set_groups(context, "X25519:P-256:P-384")

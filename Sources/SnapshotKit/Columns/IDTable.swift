@@ -153,7 +153,7 @@ final class IndexRemap: Sendable {
     }
 
     /// Whether no two added items have the same id; `areSame` compares two with equal hashes.
-    func areUnique(_ areSame: (Int, Int) -> Bool) -> Bool {
+    fileprivate func areUnique(_ areSame: (Int, Int) -> Bool) -> Bool {
         for index in insertions.indices {
             var other = index + 1
             while other < insertions.count, insertions[other].hash == insertions[index].hash {

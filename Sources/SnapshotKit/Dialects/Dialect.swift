@@ -86,7 +86,7 @@ extension Changeset {
 // For readers that show only how many changes there are: the lengths of the lists of `indexed`.
 
 extension ChangesetView {
-    func writeCounts(into writer: inout JSONWriter) {
+    fileprivate func writeCounts(into writer: inout JSONWriter) {
         writer.append("{")
         for (name, counts): (StaticString, OperationCounts) in [
             ("\"sections\":{", change.sectionCounts), ("\"items\":{", change.itemCounts),

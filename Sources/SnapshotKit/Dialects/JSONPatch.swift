@@ -99,7 +99,7 @@ struct JSONPatch {
 
     // MARK: Adding and moving
 
-    mutating func putAll() {
+    fileprivate mutating func putAll() {
         if !trackers.isEmpty { putChildren(of: ColumnsTree.root) }
     }
 

@@ -107,7 +107,7 @@ struct EditedState {
     var firstNew: Int { 1 + old.sections.count + old.nodes.count }
 
     /// The first vertex of neither: sections that groups make.
-    var firstMade: Int { firstNew + batch.firsts.count }
+    fileprivate var firstMade: Int { firstNew + batch.firsts.count }
 
     /// A section or an item as the state or the batch has it; the texts of those from `firstNew` on are in the batch.
     func record(of vertex: Int) -> (node: Node, payload: Payload) {

@@ -49,7 +49,7 @@ public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Whether there was nothing but white space.
     package var isOfEmptyText: Bool { fault == Self.emptyFault }
 
-    static let emptyFault = "the text is empty"
+    fileprivate static let emptyFault = "the text is empty"
 }
 
 /// A position in a text, as an editor shows it.

@@ -62,7 +62,7 @@ struct SharedHeaders {
     var partners: [Int] = []
 
     /// Whether both lists begin with one and the same header, or none.
-    var beginAlike: Bool { partners.isEmpty || partners.count == 1 && old[0] == 0 && new[0] == 0 }
+    fileprivate var beginAlike: Bool { partners.isEmpty || partners.count == 1 && old[0] == 0 && new[0] == 0 }
 }
 
 // Most elements stand in long runs of equal ones, and need not go through the rounds one by one. Once one of a run is

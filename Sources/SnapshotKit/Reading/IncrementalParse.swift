@@ -56,7 +56,7 @@ struct IncrementalParse {
 
     /// Takes the items from the next one on whose text is also at `text`, which has `count` bytes left; at most `most`
     /// items, nested ones included. O(equal bytes).
-    mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
+    fileprivate mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let shift = Int(bitPattern: text) - Int(bitPattern: view.text.first + start)
         if compared.shift != shift || !compared.same.contains(start) {
@@ -87,7 +87,7 @@ struct IncrementalParse {
     /// Moves to another item if it has the id of the item at `text`, which has `count` bytes left: so rows around a
     /// gap, and rows that moved, are not read again. Returns false if the next item is already the right one, or if the
     /// id needs a full parse. O(bytes before the id).
-    mutating func seek(_ text: UnsafeRawPointer, count: Int) -> Bool {
+    fileprivate mutating func seek(_ text: UnsafeRawPointer, count: Int) -> Bool {
         // The text before an id is usually the same in all items.
         let like = min(next, view.nodes.count - 1)
         guard like >= 0, let start = start(of: like) else { return false }

@@ -137,7 +137,9 @@ extension StateShape {
         ]
 
         /// Whether its value is a place, or takes that of an id.
-        var isPointer: Bool { ![.groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid].contains(self) }
+        fileprivate var isPointer: Bool {
+            ![.groupPrefix, .idScope, .map, .rest, .duplicates, .missing, .invalid].contains(self)
+        }
 
         /// Whether it is about ids that elements have themselves, or about their children.
         fileprivate var excludesIDBy: Bool {

@@ -317,10 +317,10 @@ final class ViewVersion: Sendable {
     private var shared: SharedState? { separate.withLock { $0.shared } }
 
     /// Reserves memory until this is freed. False if none is left.
-    func reserveMemory() -> Bool { base?.reserveMemory() != false && share.resize(to: footprint) }
+    fileprivate func reserveMemory() -> Bool { base?.reserveMemory() != false && share.resize(to: footprint) }
 
     /// Charges the memory regardless of what is left.
-    func holdMemory() {
+    fileprivate func holdMemory() {
         base?.holdMemory()
         share.hold(footprint)
     }
