@@ -16,6 +16,7 @@ extension StateParser {
         // A strict reading of the same text must find what this one has passed over.
         if hasOmissions { builder.settings.room = .max }
         let shape = builder.settings.shape
+        self.builder.settings.shape = shape
         var runs = sharedRuns
         // With groups, the items in the document's order, and the sections that it lists.
         var (order, listed): ([UInt32]?, [SectionNode]) = (nil, [])
@@ -179,6 +180,8 @@ extension StateParser {
             if let groups = groups?.keeping(kept.items, of: view) {
                 _ = arrange(&builder, by: groups, with: TakenRows(), [], in: text, upon: known)
             }
+            // Not before: documents must not be read against rows that lack some.
+            builder.settings.shape = self.builder.settings.shape
             let whole = addHeaders(to: &builder, from: kept.sections.count, over: text)
             let room = StateWarning.maxCount - warnings.count
             return StateReading(

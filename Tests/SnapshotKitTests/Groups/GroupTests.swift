@@ -610,6 +610,10 @@ struct GroupTests {
         let shape = try StateShape(text: #"{"groupAt":"/g","duplicates":"first"}"#)
         let codes = try Snapshot.reading(json: Array("[\(many)]".utf8), shape: shape, upon: nil).warnings.map(\.code)
         #expect(codes == Array(repeating: "duplicate-id", count: 15) + Array(repeating: "no-group", count: 5))
+        let rest = try Snapshot.reading(
+            json: Array(#"[{"id":1,"g":2},null,{"id":3,"g":{}}]"#.utf8),
+            shape: StateShape(text: #"{"groupAt":"/g","invalid":"skip"}"#), upon: nil)
+        #expect(rest.warnings.map(\.pointer) == ["/1", "/2/g"])
     }
 
     @Test("a section's header is what its first row says, in every document that follows")

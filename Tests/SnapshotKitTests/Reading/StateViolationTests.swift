@@ -229,6 +229,19 @@ struct StateViolationTests {
         #expect(costs[1] < costs[0] * 3, "\(costs)")
     }
 
+    @Test("the first error has the id of its element, wherever ids stand")
+    func idOfElement() throws {
+        for name in ["id", "key"] {
+            let shape = try StateShape(text: #"{"idAt":"/\#(name)","kindAt":"/k"}"#)
+            do throws(StateError) {
+                _ = try Snapshot(json: Array(#"[{"\#(name)":"x","k":[]}]"#.utf8), shape: shape)
+            } catch {
+                guard case .invalid(let told) = error else { throw error }
+                #expect(told.map(\.elementID) == ["x"])
+            }
+        }
+    }
+
     @Test("an envelope with many unknown members tells of some")
     func manyUnknownMembers() throws {
         let json = "{\((0..<5_000).map { #""m\#($0)":0"# }.joined(separator: ","))}"

@@ -333,6 +333,11 @@ struct StateShapeMembersTests {
         #expect(reading.warnings.map(\.code) == ["duplicate-id", "duplicate-id", "duplicate-id"])
         let none = try first(#"[{"k":1},{"k":2}]"#)
         #expect(none.warnings.isEmpty)
+        // Contents that are known but for their ids are known as such whether or not something was left out.
+        for rest in ["", #",{"k":6}"#] {
+            let (old, new) = (#"[{"k":1,"t":1},{"k":2,"t":2}]"#, #"[{"k":6,"t":1},{"k":7,"t":2}\#(rest)]"#)
+            #expect(Changeset(from: try first(old).snapshot, to: try first(new).snapshot).showsIdentityChurn)
+        }
     }
 
     @Test("an element goes with what is below it, which was not there then")
