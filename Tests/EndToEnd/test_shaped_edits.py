@@ -238,6 +238,13 @@ class ShapedEdits(ServiceCase):
         self.assertStatus(self.edit(session, insert({"id": "d", "status": "doing", "type": 3}), query=query), 200)
         self.assertRows(session, {"todo": ["a", "b"], "doing": ["c", "d"], "none": [4]})
         self.assertEqual(by_id(self.state(session))["d"]["kind"], "3")
+        # Where they go is for the list's own shape to say, and nothing in them is lost.
+        session, _ = self.board(BOARD, CARDS)
+        for name, query in (("u", {"idAt": "/uid"}), ("v", {"idAt": "/uid", "groupAt": "/other"})):
+            element = {"uid": name, "id": name, "status": "todo", "other": "z"}
+            self.assertStatus(self.edit(session, {"op": "insert", "elements": [element]}, query=query), 200)
+            self.assertEqual(by_id(self.state(session))[name]["content"], element)
+        self.assertRows(session, {"todo": ["a", "b", "u", "v"], "doing": ["c"], "none": [4]})
         # A list at /edits is one all the same.
         session, _ = self.made({"edits": [{"id": "x"}]}, query={"itemsAt": "/edits"})
         self.assertRows(session, {"main": ["x"]})

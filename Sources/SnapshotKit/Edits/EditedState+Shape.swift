@@ -147,16 +147,17 @@ extension EditedState {
 
     // MARK: Groups
 
-    /// Whether the edit, an insertion, puts each row into the section of its group.
+    /// Whether the edit, an insertion, puts each row into the section of its group: what the list reads, or else what the
+    /// elements are read by.
     var goesByGroup: Bool {
-        !edit.hasTarget && edit.subject == .items && (edit.isOfElements ? elementReader : listReader)?.isGrouped == true
+        guard !edit.hasTarget, edit.subject == .items else { return false }
+        return listReader?.isGrouped == true || edit.isOfElements && elementReader?.isGrouped == true
     }
 
     /// The end of the section of a new row's group.
     mutating func groupGap(of vertex: Int) -> Gap {
-        let isFollowed = !edit.isOfElements || elementReader === listReader
         let fields =
-            isFollowed
+            listReader?.isGrouped == true
             ? readFields(of: vertex) : withContent(of: vertex) { elementReader!.fields(of: $0, isSection: false) }
         return Gap(parent: fields.group.map { section(of: $0) } ?? EditedTree.root)
     }
