@@ -287,6 +287,13 @@ fun Suite.scriptedTests() {
         follow(other, "a", client = client)
         same(other.asked.map { it.headers["authorization"] }, listOf<String?>("Bearer t0", "Bearer t1"))
     }
+    test("streams of a list that is quiet do not count as failures when they end") {
+        val quiet = Array<(Talk) -> Unit>(8) { { it.stream().raw("id: 1-a\n\n") } }
+        val fake = Fake({ it.stream(reset("1-a", "a")) }, *quiet, { it.stream(append("1-a", "2-b", "b")).hold() })
+        val seen = follow(fake, "ab")
+        val delays = seen.statuses.filterIsInstance<Status.Waiting>().map { it.delayMillis }
+        holds(delays.size > 7 && delays.all { it <= 20 }, delays)
+    }
     test("without a token, 401 is waited for: the list may be public later") {
         val fake = Fake({ it.stream(reset("1-a", "a")) }, { it.refuse(401) }, { it.stream(append("1-a", "2-b", "b")).hold() })
         val seen = follow(fake, "ab")

@@ -264,6 +264,7 @@ class Following<T> internal constructor(
             "id" -> {
                 tellLive(stale)
                 // Nothing shown has changed.
+                failures = 0
                 revision = data
                 followed = followed.copy(revision = data)
                 overlaid = null
