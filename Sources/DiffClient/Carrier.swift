@@ -47,10 +47,10 @@ final class Carrier: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         }
     }
 
-    /// Cancels a request in progress, on another queue: on Linux, a cancelled task waits for the queue that is about to
-    /// resume it, and that queue for the task.
+    /// Cancels a request in progress, between two calls of the delegate: on Linux, the process ends if a task completes
+    /// meanwhile (swift-corelibs-foundation), and a cancelled task waits for the queue that is about to resume it.
     private func cancel(_ task: URLSessionTask) {
-        DispatchQueue.global().async {
+        Self.session.delegateQueue.addOperation {
             if self.lock.withLock({ self.answers[task.taskIdentifier] != nil }) { task.cancel() }
         }
     }
