@@ -56,7 +56,7 @@ class SharedAnswers(ServiceCase):
             names = sorted({*described(path), *(["Accept"] if path.endswith("changes") else [])} & set(VALUES))
             singles = [{name: value} for name in names for value in VALUES[name]]
             pairs = [{**one, **other} for one, other in itertools.combinations(singles, 2) if one.keys() != other.keys()]
-            for chosen in [{}, *singles, *random.Random(3).sample(pairs, min(len(pairs), 100))]:
+            for chosen in [{}, *singles, *random.Random(3).sample(pairs, min(len(pairs), 120))]:
                 yield path, chosen
                 if "since" in names and "since" not in chosen:
                     yield path, {"since": "BASE", **chosen}
