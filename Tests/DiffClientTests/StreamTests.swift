@@ -131,14 +131,14 @@ struct StreamTests {
             switch number {
             case 0: [Self.json(Self.first)]
             case 1: [Self.streamHead, .send(Self.event("end", #"{"title":"Shutting down","status":503}"#))]
-            default: [Self.streamHead, .send(Self.event("end", #"{"title":"Unauthorized","status":401}"#))]
+            default: [Self.streamHead, .send(Self.event("end", #"{"title":"Forbidden","status":403}"#))]
             }
         }
         let statuses = Statuses()
         var updates = client(server, statuses).updates.makeAsyncIterator()
         _ = try await updates.next()
         let problem = await #expect(throws: ServerProblem.self) { try await updates.next() }
-        #expect(problem?.status == 401)
+        #expect(problem?.status == 403)
         #expect(statuses.problems.map(\.status) == [503])
     }
 
