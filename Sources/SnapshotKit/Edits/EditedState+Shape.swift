@@ -147,8 +147,8 @@ extension EditedState {
 
     // MARK: Groups
 
-    /// Whether the edit, an insertion, puts each row into the section of its group: what the list reads, or else what the
-    /// elements are read by.
+    /// Whether the edit, an insertion, puts each row into the section of its group, by the list's shape or else by that
+    /// of its elements.
     var goesByGroup: Bool {
         guard !edit.hasTarget, edit.subject == .items else { return false }
         return listReader?.isGrouped == true || edit.isOfElements && elementReader?.isGrouped == true
