@@ -145,6 +145,12 @@ class Identity(ServiceCase):
         answer = self.post_changes(session, renamed)
         self.assertEqual(self.assertChangeset(answer).get("warnings"), [{"code": "identity-churn"}])
         self.assertNotIn("warnings", self.assertChangeset(self.get_changes(session, {"since": first})))
+        # Whatever the writer is shown of it.
+        for letter, query in zip("cdefg", ({"since": ""}, {"since": first}, {"view": '{"limit":3}'}, {"at": "start"}, {"reload": "true"})):
+            with self.subTest(query):
+                renamed = [{"id": f"{letter}{n}", "content": {"name": n}} for n in range(10)]
+                answer = self.post_changes(session, renamed, query)
+                self.assertEqual(answer.json.get("warnings"), [{"code": "identity-churn"}])
 
     def test_the_warning_comes_where_the_id_is_a_part_of_the_content(self):
         def people(write):

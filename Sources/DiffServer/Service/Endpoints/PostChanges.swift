@@ -108,7 +108,10 @@ final class PostChanges: SessionEndpoint {
         }
     }
 
-    private var warnings: Warnings { Warnings(body?.warnings ?? []) }
+    /// - Parameter changeset: what the write has changed; nil for who may not know more than what was sent.
+    private func warnings(of changeset: Changeset? = nil) -> Warnings {
+        Warnings(body?.warnings ?? [], of: changeset)
+    }
 
     /// - Parameters:
     ///   - before: the head before the write; nil if the write made the session.
@@ -126,11 +129,11 @@ final class PostChanges: SessionEndpoint {
             since == .absent || since == .revision(before)
         {
             // The write's own changeset will do.
-            options.warnings = Warnings(body?.warnings ?? [], of: changeset)
+            options.warnings = warnings(of: changeset)
             let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
             return .now(call.service.counted(answer).response())
         }
-        options.warnings = warnings.seen(in: view, options.projection)
+        options.warnings = warnings(of: changeset).seen(in: view, options.projection)
         // By the name that a reader of all its rows would know.
         let base = before.map { view.name(of: ReaderState(revision: $0), options.projection) }
         let write = changeset.flatMap { changeset in before.map { WriteStep(base: $0, changeset: changeset) } }
@@ -149,7 +152,7 @@ final class PostChanges: SessionEndpoint {
         object.text("session", call.session)
         object.revision("from", since.orElse(before.map { name(ReaderState(revision: $0)) }).revision)
         object.text("to", name(ReaderState(revision: view.session.head.revision, position: position)).text)
-        warnings.write(into: &object.writer)
+        warnings().write(into: &object.writer)
         return Response(
             status: status, json: object.body(), fields: [Field("Preference-Applied", "return=minimal")] + fields,
             isCompressible: false)
